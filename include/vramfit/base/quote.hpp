@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace vramfit {
+
+/// `text` in double quotes, fit to stand in a one-line message: control characters become '?', and what is longer
+/// than 60 bytes is cut short with "...". For everything that a user typed or a file holds.
+std::string quote(std::string_view text);
+
+} // namespace vramfit
