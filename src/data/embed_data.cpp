@@ -259,6 +259,7 @@ struct Data {
 };
 
 Data load(const fs::path& root) {
+    if (!fs::is_directory(root)) throw Error(root.string() + " is not a folder");
     Data data;
     for (const char* folder : {"", "architectures", "models", "schema"}) {
         for (const fs::path& path : json_files(root / folder)) {

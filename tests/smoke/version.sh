@@ -1,0 +1,6 @@
+. ./lib.sh
+
+run "$VRAMFIT" --version
+exits_with 0
+prints "vramfit 0."
+complains_not
