@@ -84,8 +84,8 @@ TEST_CASE("what is not a size says what would be one") {
 }
 
 TEST_CASE("numbers that only look like sizes are refused") {
-    for (const std::string_view text :
-         {"inf", "1e9", "1e3GB", "0x18GB", "+24GB", ".5GB", "5.GB", "1.2.3GB", "1,5GB", "24 G B", "GB", "24%", "--", " "}) {
+    for (const std::string_view text : {"inf", "1e9", "1e3GB", "0x18GB", "+24GB", ".5GB", "5.GB", "1.2.3GB", "1,5GB",
+                                        "24 G B", "GB", "24%", "--", " "}) {
         INFO(text);
         CHECK(size_error(text) != "accepted");
     }
@@ -125,10 +125,10 @@ TEST_CASE("what is not a context says what would be one") {
 
 TEST_CASE("sizes as a person reads them") {
     CHECK(format_gib(25769803776ULL) == "24.0 GiB");
-    CHECK(format_gib(9878424781ULL) == "9.2 GiB");   // 9.2000...
-    CHECK(format_gib(107374183ULL) == "0.1 GiB");    // 0.1 GiB, rounded up to a byte
-    CHECK(format_gib(2093796556ULL) == "1.9 GiB");   // 1.9499...
-    CHECK(format_gib(2093796557ULL) == "2.0 GiB");   // 1.95
+    CHECK(format_gib(9878424781ULL) == "9.2 GiB"); // 9.2000...
+    CHECK(format_gib(107374183ULL) == "0.1 GiB");  // 0.1 GiB, rounded up to a byte
+    CHECK(format_gib(2093796556ULL) == "1.9 GiB"); // 1.9499...
+    CHECK(format_gib(2093796557ULL) == "2.0 GiB"); // 1.95
     CHECK(format_mib(4617393930ULL) == "4403 MiB");
     CHECK(format_exact_mib(4617394176ULL) == "4403.49 MiB");
     CHECK(format_exact_mib(271056896ULL) == "258.50 MiB"); // 258.5 x 1048576
