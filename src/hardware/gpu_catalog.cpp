@@ -115,6 +115,7 @@ std::optional<std::pair<std::string_view, std::uint64_t>> split_memory(std::stri
 
 std::vector<GpuInfo> read_entries(const std::vector<std::uint32_t>& numbers) {
     std::vector<GpuInfo> gpus;
+    gpus.reserve(numbers.size());
     for (const std::uint32_t number : numbers) {
         gpus.push_back(read_entry(embedded::gpus()[number]));
     }
@@ -137,6 +138,7 @@ std::string list(const std::vector<std::string>& items) {
 std::vector<std::string> near_ids(std::string_view name) {
     constexpr std::size_t most_named = 3;
     std::vector<std::string_view> written;
+    written.reserve(embedded::gpu_names().size());
     for (const embedded::Name& candidate : embedded::gpu_names()) {
         written.push_back(candidate.written);
     }
@@ -161,6 +163,7 @@ std::vector<std::string> near_ids(std::string_view name) {
 
 [[noreturn]] void throw_ambiguous(std::string_view name, const std::vector<GpuInfo>& gpus) {
     std::vector<std::string> choices;
+    choices.reserve(gpus.size());
     for (const GpuInfo& gpu : gpus) {
         choices.push_back(gpu.id + (gpu.nominal ? " (" + std::to_string(*gpu.nominal / gib) + " GB)" : ""));
     }
@@ -196,6 +199,7 @@ GpuInfo find_gpu(std::string_view name) {
 
 std::vector<GpuInfo> all_gpus() {
     std::vector<GpuInfo> gpus;
+    gpus.reserve(embedded::gpus().size());
     for (const embedded::Entry& entry : embedded::gpus()) {
         gpus.push_back(read_entry(entry));
     }
