@@ -1,0 +1,56 @@
+#pragma once
+
+#include "vramfit/memory/schedule.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace vramfit {
+
+/// ggml's dynamic allocator of one buffer type (ggml-alloc.c, `ggml_dyn_tallocr`): best fit over a list of free blocks
+/// whose last one never ends. Taken literally, empty requests included: llama.cpp's recurrent models make them, and
+/// they change what later requests get.
+class Pool {
+public:
+    explicit Pool(std::uint64_t alignment);
+
+    std::uint64_t alloc(std::uint64_t size);
+    void free(std::uint64_t offset, std::uint64_t size);
+
+    std::uint64_t max_size() const { return max_size_; }
+    struct Block {
+        std::uint64_t offset, size;
+        bool operator==(const Block&) const = default;
+    };
+    const std::vector<Block>& blocks() const { return blocks_; }
+
+private:
+    std::uint64_t round_up(std::uint64_t size) const { return (size + alignment_ - 1) / alignment_ * alignment_; }
+
+    std::uint64_t alignment_;
+    std::uint64_t max_size_ = 0;
+    std::vector<Block> blocks_;
+};
+
+/// Where a tensor of a schedule was put.
+struct Allocation {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    std::int32_t backend = -1; ///< -1: not allocated (external, or a view)
+    std::int32_t in_place_of = -1;
+};
+
+struct Replay {
+    std::vector<std::uint64_t> buffer_bytes; ///< by backend: devices in order, then the host
+    std::vector<Allocation> allocations;     ///< by tensor of the schedule's graph
+    std::uint64_t signature = 0;
+};
+
+/// Replays ggml's graph allocator (ggml-alloc.c, `ggml_gallocr_reserve`) over a schedule: the compute buffers.
+Replay replay(const Schedule& schedule, std::uint32_t n_devices);
+
+/// Bytes that a tensor of a graph takes in a CUDA buffer before alignment: its own, the row padding of quantized
+/// types, and the f16 copies of K and V that FLASH_ATTN_EXT makes (ggml-cuda.cu, get_alloc_size).
+std::uint64_t cuda_graph_alloc_size(const Graph& graph, const GraphTensor& tensor);
+
+} // namespace vramfit

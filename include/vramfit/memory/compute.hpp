@@ -1,0 +1,48 @@
+#pragma once
+
+#include "vramfit/memory/allocator.hpp"
+#include "vramfit/memory/graph.hpp"
+#include "vramfit/memory/kv_cache.hpp"
+#include "vramfit/memory/placement.hpp"
+#include "vramfit/memory/settings.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace vramfit {
+
+/// What llama.cpp reserves for running a model: the compute buffers, worked out by replay.
+struct ComputePlan {
+    bool flash_attn = false; ///< in effect
+    std::vector<std::uint64_t> device_bytes;
+    std::uint64_t host_bytes = 0;
+    std::uint64_t n_nodes = 0; ///< of the prompt graph, as llama.cpp counts them
+    std::uint32_t n_splits = 0;
+};
+
+/// Everything of a prompt graph, for comparisons node by node.
+struct ComputeTrace {
+    Schedule schedule;
+    Replay replay;
+};
+
+/// Plans the compute buffers of a model's contexts.
+class ComputePlanner {
+public:
+    explicit ComputePlanner(Evaluator& evaluator) : eval_(evaluator), builder_(evaluator) {}
+
+    /// The compute buffers of the prompt graph (llama-context.cpp, `graph_reserve`). `types`: the weights' types by
+    /// Model::tensors; they matter only where weights are copied between devices, and may be empty otherwise.
+    ComputePlan plan(const Settings& settings, const ContextPlan& context, const Placement& placement,
+                     const std::vector<Cache>& caches, const std::vector<TensorType>& types);
+
+    /// The same with every step, always of the whole graph.
+    ComputeTrace trace(const Settings& settings, const ContextPlan& context, const Placement& placement,
+                       const std::vector<Cache>& caches, const std::vector<TensorType>& types, bool flash_attn);
+
+private:
+    Evaluator& eval_;
+    GraphBuilder builder_;
+};
+
+} // namespace vramfit

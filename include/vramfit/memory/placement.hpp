@@ -1,0 +1,37 @@
+#pragma once
+
+#include "vramfit/model/model.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace vramfit {
+
+/// Devices are counted from 0 in the order in which they were given; the host is `host_device`.
+inline constexpr std::int32_t host_device = -1;
+
+/// Which layers are asked to lie where.
+struct PlacementRequest {
+    std::uint32_t n_devices = 1;
+    std::int64_t n_gpu_layers = -1;   ///< layers counted from the end, the output layer being one; -1: all
+    std::vector<double> tensor_split; ///< shares of the devices; empty: equal
+    std::uint32_t n_cpu_moe = 0;      ///< the experts of that many first layers stay on the host
+
+    bool operator==(const PlacementRequest&) const = default;
+};
+
+/// Where everything lies: the device of each block and of the output layer, and of each tensor.
+struct Placement {
+    std::uint32_t n_devices = 1;
+    std::vector<std::int32_t> layer_device;  ///< by block; one more at the end for the output layer
+    std::vector<std::int32_t> tensor_device; ///< by Model::tensors
+    std::vector<bool> loaded;                ///< by Model::tensors: false for MTP blocks that are skipped
+    bool all_offloaded = true;               ///< every layer and the output on a device
+
+    std::int32_t output_device() const { return layer_device.back(); }
+};
+
+/// Places layers and tensors as llama.cpp does (llama-model.cpp, `load_tensors`). `mtp`: the MTP blocks are loaded.
+Placement place(const Model& model, const PlacementRequest& request, bool mtp);
+
+} // namespace vramfit
