@@ -171,6 +171,7 @@ std::vector<Name> index_names(const std::vector<Entry>& entries, Sharing sharing
         }
     }
     std::vector<Name> names;
+    names.reserve(sorted.size());
     for (const auto& [key, written, entry] : sorted) names.push_back({key, written, entry});
     return names;
 }

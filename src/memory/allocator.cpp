@@ -1,15 +1,13 @@
 #include "vramfit/memory/allocator.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/model/weights.hpp"
 
 #include <limits>
 
 namespace vramfit {
 namespace {
 
-constexpr std::uint64_t cuda_alignment = 128;
-constexpr std::uint64_t host_alignment = 32;
-constexpr std::uint64_t row_pad = 512; // ggml-cuda.cu, MATRIX_ROW_PADDING
 constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max() / 2; // ggml-alloc.c uses SIZE_MAX / 2
 
 } // namespace
@@ -65,9 +63,7 @@ void Pool::free(std::uint64_t offset, std::uint64_t size) {
 }
 
 std::uint64_t cuda_graph_alloc_size(const Graph& graph, const GraphTensor& t) {
-    std::uint64_t size = t.nbytes;
-    if (traits(t.type).quantized && t.ne[0] % row_pad != 0)
-        size += row_size(t.type, row_pad - t.ne[0] % row_pad);
+    std::uint64_t size = cuda_bytes(t.type, t.ne[0], t.nbytes);
     if (t.op == Op::flash_attn_ext) {
         const auto sources = graph.sources_of(t);
         const auto scratch = [&](std::size_t source, std::uint64_t elements) {

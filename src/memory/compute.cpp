@@ -6,15 +6,14 @@
 namespace vramfit {
 namespace {
 
-/// Does every flash-attention node run where its layer lies? `auto` turns it off otherwise (llama-context.cpp).
+/// Does every flash-attention node of a layer on a device run there? `auto` turns it off otherwise (llama-context.cpp).
 bool flash_attention_stays(const Schedule& s, const Placement& placement) {
-    const auto host = static_cast<std::int32_t>(placement.n_devices);
     return std::ranges::all_of(s.graph.nodes, [&](std::int32_t id) {
         const GraphTensor& t = s.graph.tensors[static_cast<std::size_t>(id)];
         if (t.op != Op::flash_attn_ext || t.layer < 0)
             return true;
         const std::int32_t device = placement.layer_device[static_cast<std::size_t>(t.layer)];
-        return s.backends[static_cast<std::size_t>(id)] == (device == host_device ? host : device);
+        return device == host_device || s.backends[static_cast<std::size_t>(id)] == device;
     });
 }
 

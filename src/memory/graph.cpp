@@ -16,6 +16,7 @@ struct GraphBuilder::Resolved {
     std::array<std::uint64_t, 4> ne{1, 1, 1, 1};
     std::uint64_t nbytes = 0;
     std::uint64_t view_bytes = 0;
+    std::uint64_t cut = 0;
     std::uint64_t k_elements = 0, v_elements = 0;
     std::uint64_t count = 0;
     bool has_ne = false;
@@ -56,7 +57,7 @@ class GraphBuilder::Emitter {
 public:
     Emitter(Evaluator& evaluator, const GraphRequest& request)
         : eval_(evaluator), arch_(evaluator.architecture()), model_(evaluator.model()), request_(request),
-          results_(arch_.graph.n_results, -1), weights_(model_.tensors.size(), -1), output_copy_(model_.tensors.size(), -1) {
+          results_(arch_.graph.n_results, -1), weights_(model_.tensors.size(), 0) {
         const std::size_t n_inputs = arch_.graph.inputs.size();
         inputs_.assign(n_inputs * (request.caches->size() + 1), -1);
         layer_inputs_.assign(n_inputs, -1);
@@ -64,8 +65,10 @@ public:
             cache_leafs_.emplace_back(cache.layers.size() * 4, -1);
     }
 
-    void enter_layer(std::int32_t il, std::int32_t attention, std::int32_t recurrent) {
+    /// `kv_il`: the layer whose attention cache this one reads: its own, unless the architecture shares caches.
+    void enter_layer(std::int32_t il, std::int32_t kv_il, std::int32_t attention, std::int32_t recurrent) {
         il_ = il;
+        kv_il_ = kv_il;
         attention_ = attention;
         recurrent_ = recurrent;
         std::ranges::fill(layer_inputs_, -1);
@@ -98,7 +101,8 @@ private:
         t.nbytes = r.nbytes;
         if (r.line->op == Op::view) {
             const GraphTensor& viewed = tensor(scratch_.front());
-            t = view_of(scratch_.front(), r.has_ne ? r.ne : viewed.ne, r.view_bytes != 0 ? r.view_bytes : viewed.nbytes);
+            const std::uint64_t bytes = r.view_bytes != 0 ? r.view_bytes : viewed.nbytes - row_size(viewed.type, r.cut);
+            t = view_of(scratch_.front(), r.has_ne ? r.ne : viewed.ne, bytes);
             graph_.n_nodes += r.count > 1 ? r.count - 1 : 0;
         }
         t.k_elements = r.k_elements;
@@ -251,7 +255,7 @@ private:
         std::int32_t index = eval_.tensor(name, ref.global);
         bool tied = false;
         if (index < 0 && ref.global && arch_.tensors.at(name) == "output") {
-            index = tied_output();
+            index = request_.placement->tied_output;
             tied = index >= 0;
         }
         if (index < 0) {
@@ -260,36 +264,41 @@ private:
             throw Error(line.where + ": " + model_.id + " has no tensor '" + arch_.tensors.at(name) + "' in layer " +
                         std::to_string(il_));
         }
-        std::int32_t& slot = tied ? output_copy_[static_cast<std::size_t>(index)] : weights_[static_cast<std::size_t>(index)];
-        if (slot >= 0)
-            return slot;
         const Tensor& weight = model_.tensors[static_cast<std::size_t>(index)];
+        const std::int32_t device = tied ? request_.placement->output_device() : weight_device(weight, index);
+        std::int32_t& slot = tied ? output_copy_
+                             : weight.section == TensorSection::each
+                                 ? shared_weights_[{index, device}]
+                                 : weights_[static_cast<std::size_t>(index)];
+        if (slot > 0)
+            return slot - 1;
         GraphTensor t;
         t.type = request_.types->empty() ? weight.type : (*request_.types)[static_cast<std::size_t>(index)];
         t.ne = weight.ne;
         t.nbytes = tensor_bytes(weight, t.type);
         t.external = t.weight = true;
-        t.device = tied ? request_.placement->output_device()
-                        : request_.placement->tensor_device[static_cast<std::size_t>(index)];
-        return slot = add_leaf(t);
+        t.device = device;
+        slot = add_leaf(t) + 1;
+        return slot - 1;
     }
 
-    /// Without an output matrix the token embedding is loaded once more, on the device of the output layer.
-    std::int32_t tied_output() const {
-        const auto slot = arch_.tensors.find("token_embd.weight");
-        return slot ? eval_.tensor(*slot, true) : -1;
+    std::int32_t weight_device(const Tensor& weight, std::int32_t index) const {
+        if (weight.section == TensorSection::each && il_ >= 0)
+            return request_.placement->layer_device[static_cast<std::size_t>(il_)];
+        return request_.placement->tensor_device[static_cast<std::size_t>(index)];
     }
 
     std::int32_t cache_leaf(const SourceRef& ref, const GraphLine& line) {
         const bool state = ref.part == CachePart::r || ref.part == CachePart::s;
-        const std::int32_t il = ref.next_layer ? il_ + 1 : il_;
-        std::int32_t index = ref.index;
-        if (index < 0)
-            index = ref.next_layer ? cache_holding(*request_.caches, il, state) : state ? recurrent_ : attention_;
+        std::int32_t index = ref.index >= 0 ? ref.index : state ? recurrent_ : attention_;
+        if (index < 0 && ref.next_layer)
+            index = first_recurrent();
         const Cache* cache = index < 0 ? nullptr : &(*request_.caches)[static_cast<std::size_t>(index)];
-        const CacheLayer* layer = cache == nullptr ? nullptr : cache->layer(il);
+        const CacheLayer* layer = nullptr;
+        if (cache != nullptr)
+            layer = ref.next_layer ? cache->layer_behind(il_) : cache->layer(state ? il_ : kv_il_);
         if (layer == nullptr)
-            throw Error(line.where + ": layer " + std::to_string(il) + " of " + model_.id + " keeps no such cache");
+            throw Error(line.where + ": layer " + std::to_string(il_) + " of " + model_.id + " keeps no such cache");
         const auto position = static_cast<std::size_t>(layer - cache->layers.data()) * 4 + static_cast<std::size_t>(ref.part);
         std::int32_t& slot = cache_leafs_[static_cast<std::size_t>(index)][position];
         if (slot >= 0)
@@ -310,6 +319,14 @@ private:
         return slot = add_leaf(t);
     }
 
+    std::int32_t first_recurrent() const {
+        for (std::size_t i = 0; i < request_.caches->size(); ++i) {
+            if ((*request_.caches)[i].recurrent)
+                return static_cast<std::int32_t>(i);
+        }
+        return -1;
+    }
+
     const GraphTensor& tensor(std::int32_t id) const { return graph_.tensors[static_cast<std::size_t>(id)]; }
 
     Evaluator& eval_;
@@ -317,9 +334,11 @@ private:
     const Model& model_;
     const GraphRequest& request_;
     Graph graph_;
-    std::int32_t il_ = -1, attention_ = -1, recurrent_ = -1;
+    std::int32_t il_ = -1, kv_il_ = -1, attention_ = -1, recurrent_ = -1;
     std::vector<std::int32_t> results_;
-    std::vector<std::int32_t> weights_, output_copy_;
+    std::vector<std::int32_t> weights_; // leaf + 1 by tensor; 0: none yet
+    std::int32_t output_copy_ = 0;
+    std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> shared_weights_; // by tensor and device
     std::vector<std::int32_t> inputs_, layer_inputs_;
     std::vector<std::vector<std::int32_t>> cache_leafs_;
     std::vector<std::int32_t> scratch_;
@@ -341,7 +360,7 @@ void GraphBuilder::classify_layers() {
             collect_terms(arch_.conditions[condition]);
         for (const Expression& e : line.ne)
             collect_terms(e);
-        for (const Expression* e : {&line.bytes, &line.k_elements, &line.v_elements, &line.output, &line.count})
+        for (const Expression* e : {&line.bytes, &line.cut, &line.k_elements, &line.v_elements, &line.output, &line.count})
             collect_terms(*e);
         for (const SourceRef& ref : line.sources) {
             if (ref.kind == SourceRef::Kind::weight && ref.optional && !ref.global)
@@ -350,9 +369,13 @@ void GraphBuilder::classify_layers() {
     }
 }
 
-void GraphBuilder::enter(const GraphRequest& request, std::int32_t il) {
+GraphBuilder::LayerCaches GraphBuilder::enter(const GraphRequest& request, std::int32_t il) {
     eval_.enter_layer(il);
-    const std::int32_t index = cache_holding(*request.caches, il, false);
+    LayerCaches caches;
+    caches.kv_il = static_cast<std::int32_t>(eval_.value_or("kv_layer", il));
+    caches.attention = cache_holding(*request.caches, caches.kv_il, false);
+    caches.recurrent = cache_holding(*request.caches, il, true);
+    const std::int32_t index = caches.attention;
     const Cache none;
     const Cache& cache = index < 0 ? none : (*request.caches)[static_cast<std::size_t>(index)];
     const auto set = [&](Builtin name, std::uint64_t value) { eval_.set(name, static_cast<double>(value)); };
@@ -363,6 +386,7 @@ void GraphBuilder::enter(const GraphRequest& request, std::int32_t il) {
     set(Builtin::n_rot_v, cache.n_rot_v);
     set(Builtin::v_pad, cache.v_pad ? 1 : 0);
     set(Builtin::n_v_max, cache.n_v_max);
+    return caches;
 }
 
 GraphBuilder::Resolved GraphBuilder::resolve_line(const GraphRequest& request, const GraphLine& line) {
@@ -375,6 +399,7 @@ GraphBuilder::Resolved GraphBuilder::resolve_line(const GraphRequest& request, c
     r.nbytes = r.has_ne ? shape_bytes(r.type, r.ne, line.where) : 0;
     const auto count = [&](const Expression& e) { return e.empty() ? 0 : eval_.count(e, line.where); };
     r.view_bytes = count(line.bytes);
+    r.cut = count(line.cut);
     r.k_elements = count(line.k_elements);
     r.v_elements = count(line.v_elements);
     r.count = count(line.count);
@@ -400,16 +425,16 @@ Graph GraphBuilder::build(const GraphRequest& request, std::span<const std::int3
     eval_.set(Builtin::v_trans, request.v_trans ? 1 : 0);
     Emitter emitter(eval_, request);
     enter(request, 0);
-    emitter.enter_layer(-1, -1, -1);
+    emitter.enter_layer(-1, -1, -1, -1);
     emitter.emit(resolve(request, arch_.graph.pre));
     for (const std::int32_t il : layers) {
-        enter(request, il);
-        emitter.enter_layer(il, cache_holding(*request.caches, il, false), cache_holding(*request.caches, il, true));
+        const LayerCaches caches = enter(request, il);
+        emitter.enter_layer(il, caches.kv_il, caches.attention, caches.recurrent);
         emitter.emit(resolve(request, arch_.graph.layer));
     }
     const auto last = static_cast<std::int32_t>(eval_.model().n_layer()) - 1;
-    enter(request, last);
-    emitter.enter_layer(last, cache_holding(*request.caches, last, false), cache_holding(*request.caches, last, true));
+    const LayerCaches caches = enter(request, last);
+    emitter.enter_layer(last, caches.kv_il, caches.attention, caches.recurrent);
     emitter.emit(resolve(request, arch_.graph.head));
     return emitter.take();
 }

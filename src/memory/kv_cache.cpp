@@ -2,6 +2,7 @@
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/model/weights.hpp"
 
 #include <algorithm>
 
@@ -20,6 +21,13 @@ std::uint64_t rotation_width(std::uint64_t head) {
 
 std::uint64_t part_bytes(TensorType type, std::uint64_t width, std::uint64_t cells, std::uint64_t n_stream) {
     return checked_mul(checked_mul(row_size(type, width), cells, "a KV cache"), n_stream, "a KV cache");
+}
+
+/// A cache tensor is padded like every tensor of its buffer (see weights.hpp).
+std::uint64_t padded(TensorType type, std::uint64_t width, std::uint64_t bytes, std::int32_t device) {
+    if (bytes == 0)
+        return 0;
+    return device == host_device ? pad(bytes, host_alignment) : pad(cuda_bytes(type, width, bytes), cuda_alignment);
 }
 
 /// The head size of all layers of a cache, or 0 where they differ.
@@ -71,10 +79,15 @@ const CacheLayer* Cache::layer(std::int32_t il) const {
     return found != layers.end() && found->il == il ? &*found : nullptr;
 }
 
-std::uint64_t Cache::bytes() const {
+const CacheLayer* Cache::layer_behind(std::int32_t il) const {
+    const auto found = std::ranges::upper_bound(layers, il, {}, &CacheLayer::il);
+    return found != layers.end() ? &*found : nullptr;
+}
+
+std::uint64_t Cache::alloc_bytes() const {
     std::uint64_t sum = 0;
     for (const CacheLayer& l : layers)
-        sum = checked_add(sum, l.bytes(), "a KV cache");
+        sum = checked_add(sum, l.alloc_bytes, "a KV cache");
     return sum;
 }
 
@@ -133,6 +146,10 @@ std::vector<Cache> plan_caches(Evaluator& e, const Settings& settings, const Con
         for (CacheLayer& layer : cache.layers) {
             layer.k_bytes = part_bytes(settings.type_k, layer.k_width, cache.cells, cache.n_stream);
             layer.v_bytes = part_bytes(settings.type_v, layer.v_width, cache.cells, cache.n_stream);
+            layer.alloc_bytes = padded(settings.type_k, layer.k_width, layer.k_bytes, layer.device) +
+                                padded(settings.type_v, layer.v_width, layer.v_bytes, layer.device) +
+                                padded(TensorType::f32, 1, layer.r_bytes, layer.device) +
+                                padded(TensorType::f32, 1, layer.s_bytes, layer.device);
         }
         caches.push_back(std::move(cache));
     }

@@ -1,6 +1,7 @@
 #include "vramfit/memory/placement.hpp"
 
 #include "vramfit/base/error.hpp"
+#include "vramfit/model/architecture.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -56,6 +57,28 @@ bool is_expert(std::string_view name) {
     return false;
 }
 
+bool is_loaded(const Tensor& tensor, std::int32_t n_layer, bool mtp) {
+    if (tensor.layer < n_layer || tensor.mtp_loading == MtpLoading::always)
+        return true;
+    return mtp && tensor.mtp_loading == MtpLoading::with_mtp;
+}
+
+/// A model whose architecture wants an output matrix, and whose file has none, uses the token embedding: llama.cpp
+/// loads it a second time, where the output layer lies.
+std::int32_t tied_output(const Model& model) {
+    std::int32_t embedding = -1;
+    for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+        const std::string_view name = model.name_of(model.tensors[i]);
+        if (name == "output.weight")
+            return -1;
+        if (name == "token_embd.weight")
+            embedding = static_cast<std::int32_t>(i);
+    }
+    const auto output = model.architecture->tensors.find("output.weight");
+    const bool wanted = output && model.architecture->canonical[*output] >= 0;
+    return wanted ? embedding : -1;
+}
+
 } // namespace
 
 Placement place(const Model& model, const PlacementRequest& request, bool mtp) {
@@ -75,7 +98,8 @@ Placement place(const Model& model, const PlacementRequest& request, bool mtp) {
         std::int32_t device = host_device;
         switch (tensor.section) {
         case TensorSection::input: break;
-        case TensorSection::first: device = placement.layer_device.front(); break;
+        case TensorSection::first:
+        case TensorSection::each: device = placement.layer_device.front(); break;
         case TensorSection::output: device = placement.output_device(); break;
         case TensorSection::layer:
             device = placement.layer_device[static_cast<std::size_t>(tensor.layer)];
@@ -84,8 +108,9 @@ Placement place(const Model& model, const PlacementRequest& request, bool mtp) {
             break;
         }
         placement.tensor_device.push_back(device);
-        placement.loaded.push_back(mtp || tensor.layer < n_layer || tensor.loaded_always);
+        placement.loaded.push_back(is_loaded(tensor, n_layer, mtp));
     }
+    placement.tied_output = tied_output(model);
     return placement;
 }
 

@@ -96,6 +96,7 @@ private:
     void tensors(const Json& json) {
         static constexpr std::pair<const char*, TensorSection> sections[] = {{"input", TensorSection::input},
                                                                              {"first", TensorSection::first},
+                                                                             {"each", TensorSection::each},
                                                                              {"output", TensorSection::output},
                                                                              {"layer", TensorSection::layer}};
         if (!json.contains("tensors"))
@@ -120,7 +121,10 @@ private:
                 in.fail("the name of a tensor expected");
             t.name = arch_.tensors.intern(name);
             t.optional = in.accept("?");
-            t.loaded_always = in.accept("+");
+            if (in.accept("+"))
+                t.mtp_loading = MtpLoading::always;
+            else if (in.accept("-"))
+                t.mtp_loading = MtpLoading::never;
             in.expect("[");
             do {
                 t.ne.push_back(in.parse());

@@ -256,6 +256,8 @@ void GraphParser::parse_attributes(ExpressionParser& in, GraphLine& line) {
         Expression value = in.parse_dimension();
         if (name == "bytes")
             line.bytes = std::move(value);
+        else if (name == "cut")
+            line.cut = std::move(value);
         else if (name == "K")
             line.k_elements = std::move(value);
         else if (name == "V")

@@ -47,7 +47,7 @@ private:
         tensor.n_dims = static_cast<std::uint8_t>(t.ne.size());
         tensor.type = base_type(t, name);
         tensor.section = t.section;
-        tensor.loaded_always = t.loaded_always;
+        tensor.mtp_loading = t.mtp_loading;
         double elements = 1;
         for (std::size_t i = 0; i < t.ne.size(); ++i) {
             tensor.ne[i] = eval_.count(t.ne[i], name);

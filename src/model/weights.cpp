@@ -8,8 +8,6 @@ namespace vramfit {
 
 namespace {
 
-constexpr std::uint64_t cuda_alignment = 128;
-constexpr std::uint64_t host_alignment = 32;
 constexpr std::uint64_t cuda_row_padding = 512; // elements, MATRIX_ROW_PADDING
 
 } // namespace
@@ -23,13 +21,13 @@ std::uint64_t file_tensor_bytes(const Model& model, const std::vector<TensorType
     return sum;
 }
 
+std::uint64_t cuda_bytes(TensorType type, std::uint64_t ne0, std::uint64_t bytes) {
+    const std::uint64_t over = ne0 % cuda_row_padding;
+    return traits(type).quantized && over != 0 ? bytes + row_size(type, cuda_row_padding - over) : bytes;
+}
+
 std::uint64_t cuda_alloc_size(const Tensor& tensor, TensorType type) {
-    std::uint64_t bytes = tensor_bytes(tensor, type);
-    const std::uint64_t over = tensor.ne[0] % cuda_row_padding;
-    if (traits(type).quantized && over != 0) {
-        bytes += row_size(type, cuda_row_padding - over);
-    }
-    return pad(bytes, cuda_alignment);
+    return pad(cuda_bytes(type, tensor.ne[0], tensor_bytes(tensor, type)), cuda_alignment);
 }
 
 std::uint64_t host_alloc_size(const Tensor& tensor, TensorType type) {

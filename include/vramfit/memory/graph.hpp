@@ -82,7 +82,13 @@ private:
 
     void classify_layers();
     void collect_terms(const Expression& e);
-    void enter(const GraphRequest& request, std::int32_t il);
+    /// Which caches a layer uses: indexes into the request's, -1 for none.
+    struct LayerCaches {
+        std::int32_t kv_il = 0;
+        std::int32_t attention = -1;
+        std::int32_t recurrent = -1;
+    };
+    LayerCaches enter(const GraphRequest& request, std::int32_t il);
     std::vector<Resolved> resolve(const GraphRequest& request, const std::vector<GraphLine>& lines);
     Resolved resolve_line(const GraphRequest& request, const GraphLine& line);
 

@@ -16,8 +16,7 @@ struct CacheLayer {
     std::int32_t device = host_device;
     std::uint64_t k_width = 0, v_width = 0; ///< elements a cell, as stored (V padded where the layout asks for it)
     std::uint64_t k_bytes = 0, v_bytes = 0, r_bytes = 0, s_bytes = 0;
-
-    std::uint64_t bytes() const { return k_bytes + v_bytes + r_bytes + s_bytes; }
+    std::uint64_t alloc_bytes = 0; ///< with the padding of the buffer it lies in
 };
 
 /// One of the caches of a context: its kind by llama.cpp's name for it ("full", "swa", "mla", "recurrent").
@@ -33,8 +32,9 @@ struct Cache {
     std::uint64_t n_v_max = 0;              ///< V's width in the widest layer
     bool v_pad = false;                     ///< V is padded to that width in every layer
 
-    const CacheLayer* layer(std::int32_t il) const;
-    std::uint64_t bytes() const;
+    const CacheLayer* layer(std::int32_t il) const;        ///< nullptr where layer `il` keeps none
+    const CacheLayer* layer_behind(std::int32_t il) const; ///< the first one behind layer `il`
+    std::uint64_t alloc_bytes() const;
 };
 
 /// The caches of a context, cell by cell as llama.cpp allocates them (llama-kv-cache.cpp, llama-kv-cache-iswa.cpp,

@@ -50,7 +50,7 @@ struct TensorTemplate {
     std::optional<TensorType> type;
     TensorSection section = TensorSection::layer;
     bool optional = false;
-    bool loaded_always = false;
+    MtpLoading mtp_loading = MtpLoading::with_mtp;
     Expression condition;
 };
 
@@ -92,7 +92,7 @@ struct GraphLine {
     std::vector<Expression> ne;
     std::vector<SourceRef> sources;
     std::vector<std::uint32_t> conditions; ///< indexes into Architecture::conditions, all must hold
-    Expression bytes, k_elements, v_elements, output, count;
+    Expression bytes, cut, k_elements, v_elements, output, count;
     bool on_host = false;
     std::string where; ///< "llama.json, layer line 12", for messages
 };

@@ -18,10 +18,14 @@ class Architecture;
 /// Where llama.cpp puts a tensor (llama-model.cpp, the layer class of each tensor name).
 enum class TensorSection : std::uint8_t {
     input,  ///< token embeddings and the like: always on the host
-    first,  ///< shared by all layers (rope factors): on the device of layer 0
+    first,  ///< belongs to no block but lies with layer 0
+    each,   ///< shared by all layers (rope factors): a copy wherever a layer lies
     output, ///< output norm and output matrix: on the device of the output layer
     layer,  ///< belongs to block `layer`
 };
+
+/// When a tensor of an MTP block is loaded.
+enum class MtpLoading : std::uint8_t { with_mtp, always, never };
 
 /// One tensor of a model's file. Its full name is "blk.LAYER.NAME" for a layer's tensor, NAME for the others.
 struct Tensor {
@@ -31,7 +35,7 @@ struct Tensor {
     std::uint8_t n_dims = 1;
     TensorType type = TensorType::f16;            ///< type in the file that was read, or in the F16 file (catalog)
     TensorSection section = TensorSection::layer;
-    bool loaded_always = false;                   ///< loaded even in an MTP block that is skipped
+    MtpLoading mtp_loading = MtpLoading::with_mtp; ///< matters in MTP blocks only
 
     std::uint64_t n_elements() const { return ne[0] * ne[1] * ne[2] * ne[3]; }
     std::uint64_t n_rows() const { return ne[1] * ne[2] * ne[3]; }
