@@ -36,6 +36,7 @@ public:
         symbols(json, file_);
         tensors(json);
         caches(json, common);
+        refusals(json);
         graph(json, common);
         arch_.symbols.resize(arch_.names.size());
         link_tensors();
@@ -183,6 +184,13 @@ private:
                 *field = expression(json[key], file_ + ", cache '" + name + "' " + key);
         }
         arch_.caches.push_back(std::move(c));
+    }
+
+    void refusals(const Json& json) {
+        if (!json.contains("refusals"))
+            return;
+        for (const Json& entry : json["refusals"])
+            arch_.refusals.push_back({expression(entry.value("when", Json()), file_ + ", refusal"), text(entry, "message")});
     }
 
     void graph(const Json& json, const Json& common) {

@@ -64,6 +64,12 @@ struct CacheTemplate {
     Expression streams; ///< streams
 };
 
+/// Settings that llama.cpp does not survive with this architecture.
+struct Refusal {
+    Expression condition;
+    std::string message;
+};
+
 /// The type of a graph node: fixed, or one of the deployment's.
 enum class NodeType : std::uint8_t { fixed, type_k, type_v, type_mask };
 
@@ -130,6 +136,7 @@ public:
     std::vector<TensorTemplate> tensor_templates;
     std::vector<std::int32_t> canonical; ///< by slot of `tensors`: slot of the template's full name, or -1 where there is none
     std::vector<CacheTemplate> caches;
+    std::vector<Refusal> refusals;
     std::vector<Expression> conditions;
     GraphTemplate graph;
 };

@@ -1,0 +1,98 @@
+#pragma once
+
+#include "vramfit/memory/compute.hpp"
+#include "vramfit/model/file_type.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vramfit {
+
+/// How well a figure is known.
+enum class Basis : std::uint8_t {
+    exact,    ///< the allocation rule is known, and measured equal
+    modelled, ///< a formula with a known error
+    typical,  ///< a published typical value
+};
+
+/// A model to be run: its file type, the context's settings, and which layers go where.
+struct Deployment {
+    FileType file_type = FileType::q4_k_m; ///< of a catalog model; a file holds what it holds
+    bool imatrix = true;                   ///< quantized with an importance matrix
+    Settings settings;
+    PlacementRequest placement;
+};
+
+/// Bytes on one device, by what they are for.
+struct DeviceMemory {
+    std::uint64_t weights = 0;
+    std::uint64_t kv_cache = 0;
+    std::uint64_t recurrent_state = 0;
+    std::uint64_t compute = 0;
+
+    std::uint64_t sum() const { return weights + kv_cache + recurrent_state + compute; }
+};
+
+struct HostMemory : DeviceMemory {
+    std::uint64_t output = 0; ///< the buffer that logits and embeddings are read from
+
+    std::uint64_t total() const { return sum() + output; }
+};
+
+/// What a deployment takes, byte by byte.
+struct MemoryEstimate {
+    std::optional<std::string> refusal; ///< llama.cpp would not start: why, in its own words. Sizes are then what it would have taken, where known
+    ContextPlan context;
+    bool flash_attn = false; ///< in effect
+    std::vector<DeviceMemory> devices;
+    HostMemory host;
+    std::vector<Cache> caches;
+    std::uint64_t tensor_bytes = 0; ///< of the file's tensors: neither header nor padding
+    std::uint64_t n_nodes = 0;      ///< of the prompt graph
+    std::uint32_t n_splits = 0;
+    Basis compute_basis = Basis::exact;
+    std::uint64_t compute_error = 0; ///< bytes by which the compute buffer of a device may be larger; 0 where exact
+};
+
+/// Estimates deployments of one model. Keeps what they share (symbols, layer kinds, tensor types), so that asking for
+/// many contexts or file types of a model is cheap. Not for several threads at once.
+class Estimator {
+public:
+    explicit Estimator(Model model);
+
+    const Model& model() const { return *model_; }
+
+    /// Throws Error for settings that make no context (no tokens, sizes beyond counting).
+    MemoryEstimate estimate(const Deployment& deployment);
+
+    /// Exact sum of the tensor data of a file of that type.
+    std::uint64_t tensor_bytes(FileType file_type, bool imatrix);
+    /// Why llama-quantize would not make such a file (it wants an importance matrix), or nothing.
+    std::optional<std::string> quant_refusal(FileType file_type, bool imatrix);
+
+    /// Bytes by which all caches together grow with every token of context, at the settings' context.
+    std::uint64_t kv_bytes_per_token(const Deployment& deployment);
+
+private:
+    struct Weights {
+        std::vector<TensorType> types;
+        std::uint64_t tensor_bytes = 0;
+        std::optional<std::string> refused;
+    };
+    const Weights& weights(FileType file_type, bool imatrix);
+    void place_weights(const Weights& weights, const Placement& placement, MemoryEstimate& estimate) const;
+    void place_caches(MemoryEstimate& estimate) const;
+    std::optional<std::string> refusal(const Settings& settings, const std::vector<Cache>& caches);
+    std::vector<Cache> caches(const Settings& settings, const ContextPlan& context, const Placement& placement);
+
+    std::unique_ptr<const Model> model_;
+    Evaluator eval_;
+    ComputePlanner planner_;
+    std::map<std::pair<FileType, bool>, Weights> weights_;
+};
+
+} // namespace vramfit
