@@ -284,7 +284,7 @@ Data load(const fs::path& root) {
 
 std::string generate(const Data& data) {
     std::ostringstream out;
-    out << "// Generated from data/ by src/data/embed_data.cpp: do not edit.\n"
+    out << "// Generated from data/ by src/data/embed_data.cpp: do not edit.\n// NOLINTBEGIN\n"
            "#include \"base/embedded_tables.hpp\"\n\nnamespace vramfit::embedded::tables {\n\n";
     write_table(out, "std::string_view", "file_paths", data.files, [&](const File& f) { write_view(out, f.path); });
     write_table(out, "std::string_view", "file_texts", data.files, [&](const File& f) { write_view(out, f.json); });
@@ -292,7 +292,7 @@ std::string generate(const Data& data) {
     write_entries(out, "gpus", data.gpus);
     write_names(out, "model_names", index_names(data.models, Sharing::none));
     write_names(out, "gpu_names", index_names(data.gpus, Sharing::names));
-    out << "} // namespace vramfit::embedded::tables\n";
+    out << "} // namespace vramfit::embedded::tables\n// NOLINTEND\n";
     return out.str();
 }
 
