@@ -66,13 +66,15 @@ std::uint64_t cuda_graph_alloc_size(const Graph& graph, const GraphTensor& t) {
     std::uint64_t size = cuda_bytes(t.type, t.ne[0], t.nbytes);
     if (t.op == Op::flash_attn_ext) {
         const auto sources = graph.sources_of(t);
-        const auto scratch = [&](std::size_t source, std::uint64_t elements) {
-            if (source < sources.size() && elements > 0 &&
-                graph.tensors[static_cast<std::size_t>(sources[source])].type != TensorType::f16)
-                size = pad(size, cuda_alignment) + 2 * elements;
-        };
-        scratch(1, t.k_elements);
-        scratch(2, t.v_elements);
+        if (sources.size() < 3)
+            return size;
+        const GraphTensor& k = graph.tensors[static_cast<std::size_t>(sources[1])];
+        const GraphTensor& v = graph.tensors[static_cast<std::size_t>(sources[2])];
+        if (k.type != TensorType::f16)
+            size = pad(size, cuda_alignment) + 2 * k.ne[0] * k.ne[1] * k.ne[2] * k.ne[3];
+        const bool v_in_k = v.view_root >= 0 && v.view_root == k.view_root; // MLA: V is a part of K's rows
+        if (v.type != TensorType::f16 && !v_in_k)
+            size = pad(size, cuda_alignment) + 2 * v.ne[0] * v.ne[1] * v.ne[2] * v.ne[3];
     }
     return size;
 }

@@ -17,7 +17,6 @@ struct GraphBuilder::Resolved {
     std::uint64_t nbytes = 0;
     std::uint64_t view_bytes = 0;
     std::uint64_t cut = 0;
-    std::uint64_t k_elements = 0, v_elements = 0;
     std::uint64_t count = 0;
     bool has_ne = false;
     bool output = false;
@@ -66,8 +65,11 @@ public:
     }
 
     /// `kv_il`: the layer whose attention cache this one reads: its own, unless the architecture shares caches.
-    void enter_layer(std::int32_t il, std::int32_t kv_il, std::int32_t attention, std::int32_t recurrent) {
+    /// Nodes carry `tag` as their layer: -1 outside the layers.
+    void enter_layer(std::int32_t il, std::int32_t tag, std::int32_t kv_il, std::int32_t attention,
+                     std::int32_t recurrent) {
         il_ = il;
+        tag_ = tag;
         kv_il_ = kv_il;
         attention_ = attention;
         recurrent_ = recurrent;
@@ -99,14 +101,16 @@ private:
         t.type = r.type;
         t.ne = r.ne;
         t.nbytes = r.nbytes;
-        if (r.line->op == Op::view) {
+        if (r.line->op == Op::set_rows || r.line->in_place) {
+            // The result is the tensor that is written into: SET_ROWS's last source, otherwise the first (ggml.c).
+            t = view_of(r.line->in_place ? scratch_.front() : scratch_.back(), r.ne, r.nbytes);
+            t.op = r.line->op;
+        } else if (r.line->op == Op::view) {
             const GraphTensor& viewed = tensor(scratch_.front());
             const std::uint64_t bytes = r.view_bytes != 0 ? r.view_bytes : viewed.nbytes - row_size(viewed.type, r.cut);
             t = view_of(scratch_.front(), r.has_ne ? r.ne : viewed.ne, bytes);
             graph_.n_nodes += r.count > 1 ? r.count - 1 : 0;
         }
-        t.k_elements = r.k_elements;
-        t.v_elements = r.v_elements;
         t.output = r.output;
         t.on_host = r.line->on_host || (t.op == Op::flash_attn_ext && !has_kernel(t));
         t.line = r.line;
@@ -212,7 +216,7 @@ private:
     std::int32_t add_node(GraphTensor t, std::span<const std::int32_t> sources) {
         t.first_source = static_cast<std::uint32_t>(graph_.sources.size());
         t.n_sources = static_cast<std::uint32_t>(sources.size());
-        t.layer = il_;
+        t.layer = tag_;
         graph_.sources.insert(graph_.sources.end(), sources.begin(), sources.end());
         const auto id = static_cast<std::int32_t>(graph_.tensors.size());
         graph_.tensors.push_back(t);
@@ -244,7 +248,8 @@ private:
             const GraphTensor view = view_of(root, t.ne, t.nbytes);
             return slot = add_node(view, {&root, 1});
         }
-        t.input = true;
+        t.input = !input.scratch;
+        t.scratch = input.scratch;
         slot = add_leaf(t);
         graph_.inputs.push_back(slot);
         return slot;
@@ -252,7 +257,7 @@ private:
 
     std::int32_t weight_leaf(const SourceRef& ref, const GraphLine& line) {
         const auto name = static_cast<std::uint32_t>(ref.index);
-        std::int32_t index = eval_.tensor(name, ref.global);
+        std::int32_t index = eval_.tensor(name, ref.global ? -1 : ref.next_layer ? il_ + 1 : il_);
         bool tied = false;
         if (index < 0 && ref.global && arch_.tensors.at(name) == "output") {
             index = request_.placement->tied_output;
@@ -334,7 +339,7 @@ private:
     const Model& model_;
     const GraphRequest& request_;
     Graph graph_;
-    std::int32_t il_ = -1, kv_il_ = -1, attention_ = -1, recurrent_ = -1;
+    std::int32_t il_ = -1, tag_ = -1, kv_il_ = -1, attention_ = -1, recurrent_ = -1;
     std::vector<std::int32_t> results_;
     std::vector<std::int32_t> weights_; // leaf + 1 by tensor; 0: none yet
     std::int32_t output_copy_ = 0;
@@ -360,7 +365,7 @@ void GraphBuilder::classify_layers() {
             collect_terms(arch_.conditions[condition]);
         for (const Expression& e : line.ne)
             collect_terms(e);
-        for (const Expression* e : {&line.bytes, &line.cut, &line.k_elements, &line.v_elements, &line.output, &line.count})
+        for (const Expression* e : {&line.bytes, &line.cut, &line.output, &line.count})
             collect_terms(*e);
         for (const SourceRef& ref : line.sources) {
             if (ref.kind == SourceRef::Kind::weight && ref.optional && !ref.global)
@@ -384,7 +389,8 @@ GraphBuilder::LayerCaches GraphBuilder::enter(const GraphRequest& request, std::
     set(Builtin::rot_v, cache.n_rot_v != 0 ? 1 : 0);
     set(Builtin::n_rot_k, cache.n_rot_k);
     set(Builtin::n_rot_v, cache.n_rot_v);
-    set(Builtin::v_pad, cache.v_pad ? 1 : 0);
+    const CacheLayer* layer = cache.layer(caches.kv_il);
+    set(Builtin::v_pad, layer != nullptr && layer->v_padded() ? 1 : 0);
     set(Builtin::n_v_max, cache.n_v_max);
     return caches;
 }
@@ -400,8 +406,6 @@ GraphBuilder::Resolved GraphBuilder::resolve_line(const GraphRequest& request, c
     const auto count = [&](const Expression& e) { return e.empty() ? 0 : eval_.count(e, line.where); };
     r.view_bytes = count(line.bytes);
     r.cut = count(line.cut);
-    r.k_elements = count(line.k_elements);
-    r.v_elements = count(line.v_elements);
     r.count = count(line.count);
     r.output = !line.output.empty() && eval_.eval(line.output) != 0;
     return r;
@@ -425,16 +429,16 @@ Graph GraphBuilder::build(const GraphRequest& request, std::span<const std::int3
     eval_.set(Builtin::v_trans, request.v_trans ? 1 : 0);
     Emitter emitter(eval_, request);
     enter(request, 0);
-    emitter.enter_layer(-1, -1, -1, -1);
+    emitter.enter_layer(-1, -1, -1, -1, -1);
     emitter.emit(resolve(request, arch_.graph.pre));
     for (const std::int32_t il : layers) {
         const LayerCaches caches = enter(request, il);
-        emitter.enter_layer(il, caches.kv_il, caches.attention, caches.recurrent);
+        emitter.enter_layer(il, il, caches.kv_il, caches.attention, caches.recurrent);
         emitter.emit(resolve(request, arch_.graph.layer));
     }
     const auto last = static_cast<std::int32_t>(eval_.model().n_layer()) - 1;
     const LayerCaches caches = enter(request, last);
-    emitter.enter_layer(last, caches.kv_il, caches.attention, caches.recurrent);
+    emitter.enter_layer(last, -1, caches.kv_il, caches.attention, caches.recurrent);
     emitter.emit(resolve(request, arch_.graph.head));
     return emitter.take();
 }

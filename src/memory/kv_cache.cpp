@@ -58,18 +58,30 @@ void plan_rotation(Evaluator& e, const Settings& settings, const CacheTemplate& 
     }
 }
 
-/// Without flash attention V lies transposed, and every layer takes the width of the widest.
-void plan_v_layout(bool v_trans, Cache& cache) {
-    std::uint64_t narrowest = UINT64_MAX;
-    for (const CacheLayer& layer : cache.layers) {
-        cache.n_v_max = std::max(cache.n_v_max, layer.v_width);
-        narrowest = std::min(narrowest, layer.v_width);
+/// Without flash attention V lies transposed, and where the layers of a model differ every one takes the width of the
+/// widest (llama-kv-cache.cpp).
+void plan_v_layout(bool v_trans, std::vector<Cache>& caches) {
+    std::uint64_t widest = 0;
+    for (const Cache& cache : caches) {
+        for (const CacheLayer& layer : cache.layers)
+            widest = std::max(widest, layer.v_own);
     }
-    cache.v_pad = v_trans && !cache.layers.empty() && narrowest != cache.n_v_max;
-    if (!cache.v_pad)
-        return;
-    for (CacheLayer& layer : cache.layers)
-        layer.v_width = cache.n_v_max;
+    for (Cache& cache : caches) {
+        cache.n_v_max = widest;
+        for (CacheLayer& layer : cache.layers)
+            layer.v_width = v_trans && cache.has_v ? widest : layer.v_own;
+    }
+}
+
+void size_layers(const Settings& settings, Cache& cache) {
+    for (CacheLayer& layer : cache.layers) {
+        layer.k_bytes = part_bytes(settings.type_k, layer.k_width, cache.cells, cache.n_stream);
+        layer.v_bytes = part_bytes(settings.type_v, layer.v_width, cache.cells, cache.n_stream);
+        layer.alloc_bytes = padded(settings.type_k, layer.k_width, layer.k_bytes, layer.device) +
+                            padded(settings.type_v, layer.v_width, layer.v_bytes, layer.device) +
+                            padded(TensorType::f32, 1, layer.r_bytes, layer.device) +
+                            padded(TensorType::f32, 1, layer.s_bytes, layer.device);
+    }
 }
 
 } // namespace
@@ -117,6 +129,7 @@ std::vector<Cache> plan_caches(Evaluator& e, const Settings& settings, const Con
         Cache cache;
         cache.kind = t.name;
         cache.recurrent = t.k.empty();
+        cache.has_v = !t.v.empty();
         cache.n_stream = context.n_stream;
         if (cache.recurrent)
             cache.cells = context.n_seqs;
@@ -134,25 +147,19 @@ std::vector<Cache> plan_caches(Evaluator& e, const Settings& settings, const Con
             if (!t.k.empty())
                 layer.k_width = e.count(t.k, "K of cache " + t.name);
             if (!t.v.empty())
-                layer.v_width = e.count(t.v, "V of cache " + t.name);
+                layer.v_own = e.count(t.v, "V of cache " + t.name);
             if (!t.r.empty())
                 layer.r_bytes = checked_mul(4 * context.n_seqs, e.count(t.r, "state of " + t.name));
             if (!t.s.empty())
                 layer.s_bytes = checked_mul(4 * context.n_seqs, e.count(t.s, "state of " + t.name));
             cache.layers.push_back(layer);
         }
-        plan_v_layout(v_trans, cache);
         plan_rotation(e, settings, t, cache);
-        for (CacheLayer& layer : cache.layers) {
-            layer.k_bytes = part_bytes(settings.type_k, layer.k_width, cache.cells, cache.n_stream);
-            layer.v_bytes = part_bytes(settings.type_v, layer.v_width, cache.cells, cache.n_stream);
-            layer.alloc_bytes = padded(settings.type_k, layer.k_width, layer.k_bytes, layer.device) +
-                                padded(settings.type_v, layer.v_width, layer.v_bytes, layer.device) +
-                                padded(TensorType::f32, 1, layer.r_bytes, layer.device) +
-                                padded(TensorType::f32, 1, layer.s_bytes, layer.device);
-        }
         caches.push_back(std::move(cache));
     }
+    plan_v_layout(v_trans, caches);
+    for (Cache& cache : caches)
+        size_layers(settings, cache);
     return caches;
 }
 

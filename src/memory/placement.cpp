@@ -84,6 +84,7 @@ std::int32_t tied_output(const Model& model) {
 Placement place(const Model& model, const PlacementRequest& request, bool mtp) {
     Placement placement;
     placement.n_devices = request.n_devices;
+    placement.overridden = request.n_cpu_moe > 0;
     placement.layer_device = place_layers(model.n_block(), request);
     placement.all_offloaded = std::ranges::find(placement.layer_device, host_device) == placement.layer_device.end();
 

@@ -50,13 +50,18 @@ private:
     bool supports(std::int32_t on, const GraphTensor& t) const { return on == host_ || !t.on_host; }
 
     // llama-context.cpp pins the norms of a layer to the layer's device, so that no norm runs on the device before.
+    // llama-graph.cpp pins the result of an attention whose cache is on the host (`| attention` in the templates).
     void pin() {
-        if (!request_.pin_norms)
+        if (!request_.pins)
             return;
         for (const std::int32_t id : s_.graph.nodes) {
             const GraphTensor& t = tensor(id);
-            if (t.layer >= 0 && t.line != nullptr && (t.op == Op::rms_norm || t.op == Op::norm) && t.line->where.find("graph.head") == std::string::npos)
+            if (t.layer < 0 || t.line == nullptr)
+                continue;
+            if ((t.op == Op::rms_norm || t.op == Op::norm) && !t.line->free)
                 backend(id) = backend_of_device(request_.placement->layer_device[static_cast<std::size_t>(t.layer)]);
+            else if (request_.attention_on_host && t.line->attention)
+                backend(id) = host_;
         }
     }
 

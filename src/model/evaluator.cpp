@@ -189,15 +189,15 @@ bool Evaluator::has_tensor(std::uint32_t slot) const {
         return false;
     if (making_tensors_)
         return optional_[static_cast<std::size_t>(canonical)];
-    return tensor(slot, false) >= 0 || tensor(slot, true) >= 0;
+    return tensor(slot, il_) >= 0 || tensor(slot, -1) >= 0;
 }
 
-std::int32_t Evaluator::tensor(std::uint32_t slot, bool global) const {
+std::int32_t Evaluator::tensor(std::uint32_t slot, std::int32_t il) const {
     const std::int32_t canonical = arch_.canonical[slot];
     if (canonical < 0)
         return -1;
     const auto& by_layer = tensor_index_[static_cast<std::size_t>(canonical)];
-    const auto at = static_cast<std::size_t>(global ? 0 : il_ + 1);
+    const auto at = static_cast<std::size_t>(il + 1);
     return at < by_layer.size() ? by_layer[at] : -1;
 }
 

@@ -67,6 +67,7 @@ void GraphParser::add_input(const std::string& name, const std::string& text, co
             input.scope = InputTemplate::Scope::layer;
         else if (in.accept("view of"))
             input.view_of = input_index(in.word(), in);
+        input.scratch = in.accept("scratch");
         if (!in.at_end())
             in.fail("'" + std::string(in.rest()) + "' is not understood");
     } catch (const Error& e) {
@@ -233,6 +234,7 @@ SourceRef GraphParser::parse_weight(ExpressionParser& in) {
     if (name.empty())
         in.fail("the name of a tensor expected");
     source.index = static_cast<std::int32_t>(arch_.tensors.intern(name));
+    source.next_layer = in.accept("+");
     return source;
 }
 
@@ -241,8 +243,13 @@ void GraphParser::parse_attributes(ExpressionParser& in, GraphLine& line) {
         return;
     while (!in.at_end() && !in.rest().starts_with("? ")) {
         const std::string name(in.word("_"));
-        if (name == "host") {
-            line.on_host = true;
+        bool* const flag = name == "host"      ? &line.on_host
+                           : name == "inplace" ? &line.in_place
+                           : name == "free"    ? &line.free
+                           : name == "attention" ? &line.attention
+                                               : nullptr;
+        if (flag != nullptr) {
+            *flag = true;
             continue;
         }
         const bool has_value = in.accept("=");
@@ -258,10 +265,8 @@ void GraphParser::parse_attributes(ExpressionParser& in, GraphLine& line) {
             line.bytes = std::move(value);
         else if (name == "cut")
             line.cut = std::move(value);
-        else if (name == "K")
-            line.k_elements = std::move(value);
-        else if (name == "V")
-            line.v_elements = std::move(value);
+        else if (name == "K" || name == "V")
+            continue;
         else if (name == "n")
             line.count = std::move(value);
         else

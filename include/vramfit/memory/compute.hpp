@@ -41,6 +41,9 @@ public:
                        const std::vector<Cache>& caches, const std::vector<TensorType>& types, bool flash_attn);
 
 private:
+    bool resolve_flash_attention(const Settings& settings, const ContextPlan& context, const Placement& placement,
+                                 const std::vector<Cache>& caches, const std::vector<TensorType>& types);
+
     Evaluator& eval_;
     GraphBuilder builder_;
 };

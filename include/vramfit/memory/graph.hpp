@@ -20,10 +20,10 @@ struct GraphTensor {
     bool output = false;   ///< never freed or overwritten
     bool external = false; ///< its memory is not the allocator's: weights, caches, views of them
     bool weight = false;   ///< lies in a weight buffer
+    bool scratch = false;  ///< a leaf that the graph itself fills
     bool on_host = false;  ///< runs on the CPU whatever its sources
     std::array<std::uint64_t, 4> ne{1, 1, 1, 1};
     std::uint64_t nbytes = 0;
-    std::uint64_t k_elements = 0, v_elements = 0; ///< FLASH_ATTN_EXT: K and V of its layer (0: V is a view of K)
     std::int32_t view_root = -1;                  ///< the tensor whose memory it shows; -1: its own
     std::int32_t device = -2;                     ///< where an external tensor lies; -2: not external
     std::int32_t layer = -1;

@@ -14,23 +14,26 @@ namespace vramfit {
 struct CacheLayer {
     std::int32_t il = 0;
     std::int32_t device = host_device;
-    std::uint64_t k_width = 0, v_width = 0; ///< elements a cell, as stored (V padded where the layout asks for it)
+    std::uint64_t k_width = 0, v_width = 0; ///< elements a cell, as stored
+    std::uint64_t v_own = 0;                ///< V's elements before padding
     std::uint64_t k_bytes = 0, v_bytes = 0, r_bytes = 0, s_bytes = 0;
     std::uint64_t alloc_bytes = 0; ///< with the padding of the buffer it lies in
+
+    bool v_padded() const { return v_own < v_width; }
 };
 
 /// One of the caches of a context: its kind by llama.cpp's name for it ("full", "swa", "mla", "recurrent").
 struct Cache {
     std::string kind;
     bool recurrent = false; ///< state of fixed size instead of cells that grow with the context
+    bool has_v = false;     ///< keeps V beside K
     std::uint64_t cells = 0;
     std::uint64_t n_stream = 1;
     std::vector<CacheLayer> layers;
 
     // What the graph needs to know of an attention cache.
     std::uint64_t n_rot_k = 0, n_rot_v = 0; ///< width of the rotation in front of a quantized cache; 0: none
-    std::uint64_t n_v_max = 0;              ///< V's width in the widest layer
-    bool v_pad = false;                     ///< V is padded to that width in every layer
+    std::uint64_t n_v_max = 0;              ///< V's width in the widest layer of the model
 
     const CacheLayer* layer(std::int32_t il) const;        ///< nullptr where layer `il` keeps none
     const CacheLayer* layer_behind(std::int32_t il) const; ///< the first one behind layer `il`

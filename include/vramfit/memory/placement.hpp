@@ -27,6 +27,7 @@ struct Placement {
     std::vector<std::int32_t> tensor_device; ///< by Model::tensors
     std::vector<bool> loaded;                ///< by Model::tensors: false for MTP blocks that are skipped
     bool all_offloaded = true;               ///< every layer and the output on a device
+    bool overridden = false;                 ///< tensors were placed one by one (`--n-cpu-moe`)
     std::int32_t tied_output = -1;           ///< the token embedding that is loaded once more as output matrix, or -1
 
     std::int32_t output_device() const { return layer_device.back(); }

@@ -12,8 +12,9 @@ struct ScheduleRequest {
     std::uint32_t n_devices = 1;
     bool op_offload = true;
     bool pipeline = false;        ///< several devices, everything offloaded: four copies of every split input
-    bool pin_norms = false;       ///< a real load pins a layer's norms to its device (llama-context.cpp)
+    bool pins = false;            ///< a real load pins some nodes to a device (llama-context.cpp, llama-graph.cpp)
     const Placement* placement = nullptr;
+    bool attention_on_host = false; ///< one of those pins: attention without flash attention, its cache on the host
 };
 
 /// A step of the graph as the allocator gets it: a node of the graph, a copy of a tensor on another device, or

@@ -81,7 +81,7 @@ struct SourceRef {
     Kind kind = Kind::result;
     std::uint8_t views = 0;     ///< view nodes made for this use
     bool optional = false;      ///< weight: nothing where the model lacks it
-    bool next_layer = false;    ///< cache of layer il + 1
+    bool next_layer = false;    ///< weight of layer il + 1; cache of the next layer that keeps one
     bool global = false;        ///< weight outside the layers
     CachePart part = CachePart::k;
     std::int32_t index = -1;    ///< result slot, input, tensor slot, or cache (-1: the layer's attention or recurrent cache)
@@ -98,8 +98,11 @@ struct GraphLine {
     std::vector<Expression> ne;
     std::vector<SourceRef> sources;
     std::vector<std::uint32_t> conditions; ///< indexes into Architecture::conditions, all must hold
-    Expression bytes, cut, k_elements, v_elements, output, count;
+    Expression bytes, cut, output, count;
     bool on_host = false;
+    bool in_place = false; ///< the result is a view of the first source that the node writes into
+    bool attention = false; ///< the result of an attention without flash attention
+    bool free = false;     ///< a norm that a real load does not pin to its layer's device
     std::string where; ///< "llama.json, layer line 12", for messages
 };
 
@@ -111,6 +114,7 @@ struct InputTemplate {
     std::vector<Expression> ne;
     Scope scope = Scope::graph;
     std::int32_t view_of = -1;
+    bool scratch = false; ///< no input: a tensor that the graph itself fills
     std::string where;
 };
 

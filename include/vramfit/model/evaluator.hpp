@@ -33,9 +33,8 @@ public:
     /// Value of the symbol or hyperparameter `name` in the current layer, or `otherwise` where nothing has that name.
     double value_or(std::string_view name, double otherwise);
 
-    /// Index into Model::tensors of the tensor with the name of `slot` (of the current layer for a layer's tensor;
-    /// `global` asks outside the layers), or -1.
-    std::int32_t tensor(std::uint32_t slot, bool global) const;
+    /// Index into Model::tensors of the tensor with the name of `slot` in layer `il` (-1: outside the layers), or -1.
+    std::int32_t tensor(std::uint32_t slot, std::int32_t il) const;
 
     /// May `e` differ between layers? (Names of `layer_builtins` included.)
     bool depends_on_layer(const Expression& e) const;
