@@ -83,8 +83,8 @@ namespace {
 
 class Replayer {
 public:
-    Replayer(const Schedule& schedule, std::uint32_t n_devices)
-        : s_(schedule), graph_(schedule.graph), n_devices_(static_cast<std::int32_t>(n_devices)),
+    Replayer(const Schedule& schedule, std::uint32_t n_devices, bool with_boundaries)
+        : s_(schedule), with_boundaries_(with_boundaries), graph_(schedule.graph), n_devices_(static_cast<std::int32_t>(n_devices)),
           state_(graph_.tensors.size()) {
         for (std::uint32_t i = 0; i < n_devices; ++i)
             pools_.emplace_back(cuda_alignment);
@@ -97,8 +97,11 @@ public:
             place(leaf.tensor, leaf.backend);
         for (const ScheduledNode& step : s_.steps)
             count_uses(step);
-        for (const ScheduledNode& step : s_.steps)
+        for (const ScheduledNode& step : s_.steps) {
+            if (with_boundaries_)
+                note_boundary(tensor(step.tensor));
             execute(step);
+        }
         for (const Pool& pool : pools_)
             result_.buffer_bytes.push_back(pool.max_size());
         return std::move(result_);
@@ -117,6 +120,37 @@ private:
 
     std::uint64_t alloc_size(const GraphTensor& t, std::int32_t backend) const {
         return backend == n_devices_ ? t.nbytes : cuda_graph_alloc_size(graph_, t);
+    }
+
+    // A layer begins with its first node that works; views and copies come with it.
+    void note_boundary(const GraphTensor& t) {
+        if (t.line == nullptr || traits(t.op).view)
+            return;
+        constexpr std::int32_t head = std::numeric_limits<std::int32_t>::max();
+        const std::int32_t layer = t.layer < 0 && layer_ >= 0 ? head : t.layer;
+        if (layer <= layer_)
+            return;
+        layer_ = layer;
+        result_.boundaries.push_back(state_hash());
+    }
+
+    std::uint64_t state_hash() const {
+        std::uint64_t hash = 14695981039346656037ULL; // FNV-1a, word by word
+        const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211ULL; };
+        for (const Pool& p : pools_) {
+            for (const Pool::Block& block : p.blocks()) {
+                mix(block.offset);
+                mix(block.size);
+            }
+        }
+        for (std::size_t i = 0; i < state_.size(); ++i) {
+            if (!state_[i].own)
+                continue;
+            mix(reinterpret_cast<std::uintptr_t>(graph_.tensors[i].line));
+            mix(result_.allocations[i].offset);
+            mix(result_.allocations[i].size);
+        }
+        return hash;
     }
 
     void count_uses(const ScheduledNode& step) {
@@ -207,6 +241,8 @@ private:
     std::uint64_t alignment(std::int32_t backend) const { return backend == n_devices_ ? host_alignment : cuda_alignment; }
 
     const Schedule& s_;
+    bool with_boundaries_;
+    std::int32_t layer_ = -1;
     const Graph& graph_;
     std::int32_t n_devices_;
     std::vector<Pool> pools_;
@@ -216,8 +252,8 @@ private:
 
 } // namespace
 
-Replay replay(const Schedule& schedule, std::uint32_t n_devices) {
-    return Replayer(schedule, n_devices).run();
+Replay replay(const Schedule& schedule, std::uint32_t n_devices, bool with_boundaries) {
+    return Replayer(schedule, n_devices, with_boundaries).run();
 }
 
 } // namespace vramfit

@@ -1,7 +1,6 @@
 #include "vramfit/memory/compute.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace vramfit {
 namespace {
@@ -24,57 +23,127 @@ ContextPlan token_context(ContextPlan context) {
     return context;
 }
 
+constexpr std::uint32_t tight_turns = 2, careful_turns = 3;
+
 } // namespace
+
+ComputePlanner::ComputePlanner(Evaluator& evaluator)
+    : eval_(evaluator), builder_(evaluator), all_(all_layers(evaluator.model().n_layer())),
+      // The states of some models return only after two layers, or later.
+      folds_{fold_layers(builder_.layer_kinds(), tight_turns, 1), fold_layers(builder_.layer_kinds(), careful_turns, 2)} {}
+
+Schedule ComputePlanner::scheduled(const Request& r, const ContextPlan& context, bool flash_attn,
+                                   std::span<const std::int32_t> layers) {
+    set_context(eval_, r.settings, context);
+    const bool v_trans = r.settings.flash_attn == FlashAttention::off;
+    const GraphRequest request{&r.settings, &r.caches, &r.placement, &r.types, flash_attn, v_trans};
+    const bool whole = r.placement.n_devices > 1 && r.placement.all_offloaded;
+    const bool pipeline = whole && r.settings.offload_kqv && !r.placement.overridden;
+    // Measured with real loads where several devices hold everything; all else with llama.cpp's plan that allocates
+    // nothing, which loses the pins. Where one device holds everything they make no difference.
+    const ScheduleRequest schedule_request{r.placement.n_devices, r.settings.op_offload, pipeline, whole,
+                                           &r.placement, !r.settings.offload_kqv && !flash_attn};
+    return schedule(builder_.build(request, layers), schedule_request);
+}
 
 ComputeTrace ComputePlanner::trace(const Settings& settings, const ContextPlan& context, const Placement& placement,
                                    const std::vector<Cache>& caches, const std::vector<TensorType>& types,
                                    bool flash_attn) {
-    set_context(eval_, settings, context);
-    const bool v_trans = settings.flash_attn == FlashAttention::off;
-    const GraphRequest request{&settings, &caches, &placement, &types, flash_attn, v_trans};
-    std::vector<std::int32_t> layers(eval_.model().n_layer());
-    std::iota(layers.begin(), layers.end(), 0);
-    const bool pipeline = placement.n_devices > 1 && placement.all_offloaded && settings.offload_kqv && !placement.overridden;
-    // Measured with real loads where several devices hold everything; all else with llama.cpp's plan that allocates
-    // nothing, which loses the pins. Where one device holds everything they make no difference.
-    const bool pins = placement.n_devices > 1 && placement.all_offloaded;
-    const ScheduleRequest schedule_request{placement.n_devices, settings.op_offload, pipeline, pins, &placement,
-                                           !settings.offload_kqv && !flash_attn};
+    const Request request{settings, placement, caches, types};
     ComputeTrace trace;
-    trace.schedule = schedule(builder_.build(request, layers), schedule_request);
+    trace.schedule = scheduled(request, context, flash_attn, all_.layers);
     trace.replay = replay(trace.schedule, placement.n_devices);
     return trace;
 }
 
-bool ComputePlanner::resolve_flash_attention(const Settings& settings, const ContextPlan& context,
-                                             const Placement& placement, const std::vector<Cache>& caches,
-                                             const std::vector<TensorType>& types) {
-    if (settings.flash_attn != FlashAttention::automatic)
-        return settings.flash_attn == FlashAttention::on;
-    if (traits(settings.type_v).quantized) // a quantized V cache cannot do without
+bool ComputePlanner::on_one_device(const Request& r) {
+    return r.placement.n_devices == 1 && r.placement.all_offloaded && r.settings.offload_kqv && !r.placement.overridden;
+}
+
+/// Does `auto` turn flash attention on? Where everything lies on one device, `whole` (the graph with it) tells; else
+/// llama.cpp tries the graph of one token a sequence.
+bool ComputePlanner::flash_attention_holds(const Request& r, const ContextPlan& context, const Schedule* whole) {
+    if (traits(r.settings.type_v).quantized) // a quantized V cache cannot do without
         return true;
-    // llama.cpp tries it on the graph of one token a sequence.
-    return flash_attention_stays(trace(settings, token_context(context), placement, caches, types, true).schedule, placement);
+    if (whole != nullptr)
+        return flash_attention_stays(*whole, r.placement);
+    return flash_attention_stays(scheduled(r, token_context(context), true, all_.layers), r.placement);
+}
+
+/// The plan of the folded graph, or nothing where folding cannot show what the whole needs.
+std::optional<ComputePlan> ComputePlanner::plan_folded(const Schedule& s, const Fold& fold) const {
+    constexpr std::uint32_t n_plain_splits = 2; // the embeddings on the host, everything else on the device
+    if (s.n_splits != n_plain_splits || s.graph.layer_inputs)
+        return std::nullopt;
+    const Replay replayed = replay(s, 1, true);
+    for (const Fold::Cut& cut : fold.cuts) {
+        if (cut.at >= replayed.boundaries.size() || replayed.boundaries[cut.at] != replayed.boundaries[cut.from])
+            return std::nullopt;
+    }
+    ComputePlan plan = plan_of(s, replayed);
+    const auto& before = s.graph.n_nodes_before;
+    const auto& kinds = builder_.layer_kinds();
+    std::vector<std::uint64_t> n_nodes(builder_.n_kinds()); // of a layer, by kind
+    for (std::size_t i = 0; i < fold.layers.size(); ++i)
+        n_nodes[kinds[static_cast<std::size_t>(fold.layers[i])]] = before[i + 1] - before[i];
+    for (const std::int32_t il : fold.removed)
+        plan.n_nodes += n_nodes[kinds[static_cast<std::size_t>(il)]];
+    return plan;
+}
+
+ComputePlan ComputePlanner::plan_on_one_device(const Request& r, const ContextPlan& context) {
+    bool flash_attn = r.settings.flash_attn != FlashAttention::off;
+    while (fold_ < folds_.size()) {
+        const Fold& fold = folds_[fold_];
+        Schedule s = scheduled(r, context, flash_attn, fold.layers);
+        if (flash_attn && r.settings.flash_attn == FlashAttention::automatic && !flash_attention_holds(r, context, &s)) {
+            flash_attn = false;
+            s = scheduled(r, context, flash_attn, fold.layers);
+        }
+        auto plan = plan_folded(s, fold);
+        if (plan) {
+            plan->flash_attn = flash_attn;
+            return *plan;
+        }
+        if (s.n_splits > 2 || s.graph.layer_inputs)
+            break;
+        ++fold_; // this fold is too tight for the model: do not try it again
+    }
+    return plan_whole(r, context);
+}
+
+ComputePlan ComputePlanner::plan_of(const Schedule& s, const Replay& replayed) {
+    ComputePlan plan;
+    plan.device_bytes = replayed.buffer_bytes;
+    plan.host_bytes = plan.device_bytes.back();
+    plan.device_bytes.pop_back();
+    plan.n_nodes = s.graph.n_nodes;
+    plan.n_splits = s.n_splits;
+    return plan;
+}
+
+ComputePlan ComputePlanner::plan_whole(const Request& r, const ContextPlan& context) {
+    bool flash_attn = r.settings.flash_attn != FlashAttention::off;
+    if (r.settings.flash_attn == FlashAttention::automatic)
+        flash_attn = flash_attention_holds(r, context, nullptr);
+    const Schedule s = scheduled(r, context, flash_attn, all_.layers);
+    Replay replayed = replay(s, r.placement.n_devices);
+    if (r.placement.n_devices > 1 && r.placement.all_offloaded) {
+        // A real load reserves the graph of one token a sequence, too; a pool keeps the larger need.
+        const Replay token =
+            replay(scheduled(r, token_context(context), flash_attn, all_.layers), r.placement.n_devices);
+        for (std::size_t i = 0; i < replayed.buffer_bytes.size(); ++i)
+            replayed.buffer_bytes[i] = std::max(replayed.buffer_bytes[i], token.buffer_bytes[i]);
+    }
+    ComputePlan plan = plan_of(s, replayed);
+    plan.flash_attn = flash_attn;
+    return plan;
 }
 
 ComputePlan ComputePlanner::plan(const Settings& settings, const ContextPlan& context, const Placement& placement,
                                  const std::vector<Cache>& caches, const std::vector<TensorType>& types) {
-    ComputePlan plan;
-    plan.flash_attn = resolve_flash_attention(settings, context, placement, caches, types);
-    ComputeTrace t = trace(settings, context, placement, caches, types, plan.flash_attn);
-    if (placement.n_devices > 1 && placement.all_offloaded) {
-        // A real load reserves the graph of one token a sequence, too; a pool keeps the larger need.
-        const ComputeTrace token =
-            trace(settings, token_context(context), placement, caches, types, plan.flash_attn);
-        for (std::size_t i = 0; i < t.replay.buffer_bytes.size(); ++i)
-            t.replay.buffer_bytes[i] = std::max(t.replay.buffer_bytes[i], token.replay.buffer_bytes[i]);
-    }
-    plan.device_bytes = t.replay.buffer_bytes;
-    plan.host_bytes = plan.device_bytes.back();
-    plan.device_bytes.pop_back();
-    plan.n_nodes = t.schedule.graph.n_nodes;
-    plan.n_splits = t.schedule.n_splits;
-    return plan;
+    const Request request{settings, placement, caches, types};
+    return on_one_device(request) ? plan_on_one_device(request, context) : plan_whole(request, context);
 }
 
 } // namespace vramfit

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace vramfit {
 
@@ -70,6 +71,8 @@ public:
                      std::int32_t recurrent) {
         il_ = il;
         tag_ = tag;
+        if (il >= 0)
+            graph_.n_nodes_before.push_back(graph_.n_nodes);
         kv_il_ = kv_il;
         attention_ = attention;
         recurrent_ = recurrent;
@@ -232,6 +235,7 @@ private:
 
     std::int32_t input_leaf(std::size_t index) {
         const InputTemplate& input = arch_.graph.inputs[index];
+        graph_.layer_inputs = graph_.layer_inputs || input.scope == InputTemplate::Scope::layer;
         const std::size_t per_cache = input.scope == InputTemplate::Scope::cache ? static_cast<std::size_t>(attention_ + 1) : 0;
         std::int32_t& slot = input.scope == InputTemplate::Scope::layer
                                  ? layer_inputs_[index]
@@ -353,25 +357,50 @@ GraphBuilder::GraphBuilder(Evaluator& evaluator) : eval_(evaluator), arch_(evalu
     classify_layers();
 }
 
-void GraphBuilder::collect_terms(const Expression& e) {
-    if (e.empty() || !eval_.depends_on_layer(e))
-        return;
-    terms_.push_back(e);
-}
-
 void GraphBuilder::classify_layers() {
+    constexpr std::int32_t ahead = 2; // templates nest `next` no deeper
+    Evaluator::LayerTerms terms;
     for (const GraphLine& line : arch_.graph.layer) {
         for (const std::uint32_t condition : line.conditions)
-            collect_terms(arch_.conditions[condition]);
+            eval_.collect_layer_terms(arch_.conditions[condition], terms);
         for (const Expression& e : line.ne)
-            collect_terms(e);
+            eval_.collect_layer_terms(e, terms);
         for (const Expression* e : {&line.bytes, &line.cut, &line.output, &line.count})
-            collect_terms(*e);
+            eval_.collect_layer_terms(*e, terms);
         for (const SourceRef& ref : line.sources) {
             if (ref.kind == SourceRef::Kind::weight && ref.optional && !ref.global)
-                tensor_terms_.push_back(static_cast<std::uint32_t>(ref.index));
+                terms.tensors.push_back(static_cast<std::uint32_t>(ref.index));
         }
     }
+    const auto n_layer = static_cast<std::int32_t>(eval_.model().n_layer());
+    std::vector<std::vector<double>> signatures;
+    for (std::int32_t il = 0; il < n_layer; ++il)
+        signatures.push_back(signature(terms, il));
+    std::map<std::vector<double>, std::uint32_t> seen;
+    for (std::int32_t il = 0; il < n_layer; ++il) {
+        std::vector<double> key = signatures[static_cast<std::size_t>(il)];
+        for (std::int32_t next = il + 1; terms.looks_ahead && next <= il + ahead; ++next) {
+            key.push_back(next < n_layer ? 1 : 0);
+            if (next < n_layer)
+                key.insert(key.end(), signatures[static_cast<std::size_t>(next)].begin(),
+                           signatures[static_cast<std::size_t>(next)].end());
+        }
+        kinds_.push_back(seen.try_emplace(std::move(key), static_cast<std::uint32_t>(seen.size())).first->second);
+    }
+    n_kinds_ = static_cast<std::uint32_t>(seen.size());
+}
+
+std::vector<double> GraphBuilder::signature(const Evaluator::LayerTerms& terms, std::int32_t il) {
+    eval_.enter_layer(il);
+    std::vector<double> signature;
+    for (const std::uint32_t slot : terms.names)
+        signature.push_back(eval_.value(slot));
+    for (const std::uint32_t slot : terms.tensors)
+        signature.push_back(eval_.tensor(slot, il) >= 0 ? 1 : 0);
+    for (const CacheTemplate& cache : arch_.caches)
+        signature.push_back(eval_.holds(cache.layers) ? 1 : 0);
+    signature.push_back(eval_.value_or("kv_layer", il) == il ? 1 : 0);
+    return signature;
 }
 
 GraphBuilder::LayerCaches GraphBuilder::enter(const GraphRequest& request, std::int32_t il) {
@@ -431,10 +460,14 @@ Graph GraphBuilder::build(const GraphRequest& request, std::span<const std::int3
     enter(request, 0);
     emitter.enter_layer(-1, -1, -1, -1, -1);
     emitter.emit(resolve(request, arch_.graph.pre));
+    std::vector<std::optional<std::vector<Resolved>>> by_kind(n_kinds_);
     for (const std::int32_t il : layers) {
         const LayerCaches caches = enter(request, il);
         emitter.enter_layer(il, il, caches.kv_il, caches.attention, caches.recurrent);
-        emitter.emit(resolve(request, arch_.graph.layer));
+        auto& lines = by_kind[kinds_[static_cast<std::size_t>(il)]];
+        if (!lines)
+            lines = resolve(request, arch_.graph.layer);
+        emitter.emit(*lines);
     }
     const auto last = static_cast<std::int32_t>(eval_.model().n_layer()) - 1;
     const LayerCaches caches = enter(request, last);

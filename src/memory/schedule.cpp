@@ -281,15 +281,14 @@ private:
 
     // ggml-cuda.cu: the weighted experts and their weights stay alive until they are summed, where the sum is fused.
     void keep_experts(std::int32_t id) {
-        for (const ExpertSum& sum : s_.graph.expert_sums) {
-            if (sum.last_add != id)
-                continue;
-            const GraphTensor& mul = tensor(sum.mul);
-            if (mul.op == Op::mul && sum.n_experts >= 2 && sum.n_experts <= 15 && backend(sum.mul) != host_) {
-                const auto sources = s_.graph.sources_of(mul);
-                const std::vector<std::int32_t> kept(sources.begin(), sources.end());
-                add_keeper(kept, backend(sum.mul));
-            }
+        if (next_sum_ >= s_.graph.expert_sums.size() || s_.graph.expert_sums[next_sum_].last_add != id)
+            return;
+        const ExpertSum sum = s_.graph.expert_sums[next_sum_++];
+        const GraphTensor& mul = tensor(sum.mul);
+        if (mul.op == Op::mul && sum.n_experts >= 2 && sum.n_experts <= 15 && backend(sum.mul) != host_) {
+            const auto sources = s_.graph.sources_of(mul);
+            const std::vector<std::int32_t> kept(sources.begin(), sources.end());
+            add_keeper(kept, backend(sum.mul));
         }
     }
 
@@ -298,6 +297,7 @@ private:
     Schedule s_;
     std::unordered_map<std::uint64_t, std::int32_t> copies_;
     std::vector<std::int32_t> pipelined_;
+    std::size_t next_sum_ = 0; ///< expert sums come in the order of the nodes
 };
 
 } // namespace

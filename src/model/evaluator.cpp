@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace vramfit {
 namespace {
@@ -74,6 +75,7 @@ void Evaluator::bind_names() {
         if (slot < static_cast<std::uint32_t>(Builtin::count)) {
             s.kind = SlotKind::builtin;
             s.layered = is_layer_builtin(static_cast<Builtin>(slot));
+            s.deployed = slot > static_cast<std::uint32_t>(Builtin::last);
         } else if (!arch_.symbols[slot].empty()) {
             s.kind = SlotKind::symbol;
         } else if ((s.value = model_.hparams.find(arch_.names.at(slot))) != nullptr) {
@@ -98,7 +100,10 @@ bool Evaluator::mark_layered(std::uint32_t slot, std::vector<std::uint8_t>& stat
     if (state[slot] == 1)
         throw Error("symbol '" + arch_.names.at(slot) + "' of architecture " + arch_.name + " needs itself");
     state[slot] = 1;
+    const bool outer = std::exchange(deployed_, false);
     s.layered = code_layered(arch_.symbols[slot], &state);
+    s.deployed = deployed_;
+    deployed_ = outer;
     state[slot] = 2;
     return s.layered;
 }
@@ -112,6 +117,7 @@ bool Evaluator::code_layered(const Expression& e, std::vector<std::uint8_t>* sta
         case Expression::Op::name:
         case Expression::Op::coalesce:
             layered = (state != nullptr ? mark_layered(in.arg, *state) : slots_[in.arg].layered) || layered;
+            deployed_ = deployed_ || slots_[in.arg].deployed;
             break;
         case Expression::Op::has_tensor:
             layered = true;
@@ -132,6 +138,31 @@ bool Evaluator::code_layered(const Expression& e, std::vector<std::uint8_t>* sta
 
 bool Evaluator::depends_on_layer(const Expression& e) const {
     return const_cast<Evaluator*>(this)->code_layered(e, nullptr);
+}
+
+void Evaluator::collect_layer_terms(const Expression& e, LayerTerms& terms) const {
+    const auto add = [](std::vector<std::uint32_t>& list, std::uint32_t slot) {
+        if (std::ranges::find(list, slot) == list.end())
+            list.push_back(slot);
+    };
+    for (const auto& in : e.code()) {
+        switch (in.op) {
+        case Expression::Op::has_tensor: add(terms.tensors, in.arg); break;
+        case Expression::Op::next_layer: terms.looks_ahead = true; break;
+        case Expression::Op::name:
+        case Expression::Op::coalesce: {
+            const Slot& s = slots_[in.arg];
+            // A symbol that settings change, or that looks ahead, is told apart by what it is made of. What the layer's
+            // cache decides (`n_kv` and the like) is told apart by the cache.
+            if (s.kind == SlotKind::symbol && s.deployed)
+                collect_layer_terms(arch_.symbols[in.arg], terms);
+            else if (s.layered && !s.deployed)
+                add(terms.names, in.arg);
+            break;
+        }
+        default: break;
+        }
+    }
 }
 
 void Evaluator::set(Builtin name, double value) {

@@ -1,12 +1,15 @@
 #pragma once
 
 #include "vramfit/memory/allocator.hpp"
+#include "vramfit/memory/fold.hpp"
 #include "vramfit/memory/graph.hpp"
 #include "vramfit/memory/kv_cache.hpp"
 #include "vramfit/memory/placement.hpp"
 #include "vramfit/memory/settings.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace vramfit {
@@ -29,7 +32,7 @@ struct ComputeTrace {
 /// Plans the compute buffers of a model's contexts.
 class ComputePlanner {
 public:
-    explicit ComputePlanner(Evaluator& evaluator) : eval_(evaluator), builder_(evaluator) {}
+    explicit ComputePlanner(Evaluator& evaluator);
 
     /// The compute buffers of the prompt graph (llama-context.cpp, `graph_reserve`). `types`: the weights' types by
     /// Model::tensors; they matter only where weights are copied between devices, and may be empty otherwise.
@@ -41,11 +44,27 @@ public:
                        const std::vector<Cache>& caches, const std::vector<TensorType>& types, bool flash_attn);
 
 private:
-    bool resolve_flash_attention(const Settings& settings, const ContextPlan& context, const Placement& placement,
-                                 const std::vector<Cache>& caches, const std::vector<TensorType>& types);
+    struct Request {
+        const Settings& settings;
+        const Placement& placement;
+        const std::vector<Cache>& caches;
+        const std::vector<TensorType>& types;
+    };
+
+    static bool on_one_device(const Request& request);
+    static ComputePlan plan_of(const Schedule& schedule, const Replay& replayed);
+    Schedule scheduled(const Request& request, const ContextPlan& context, bool flash_attn,
+                       std::span<const std::int32_t> layers);
+    bool flash_attention_holds(const Request& request, const ContextPlan& context, const Schedule* whole);
+    std::optional<ComputePlan> plan_folded(const Schedule& schedule, const Fold& fold) const;
+    ComputePlan plan_on_one_device(const Request& request, const ContextPlan& context);
+    ComputePlan plan_whole(const Request& request, const ContextPlan& context);
 
     Evaluator& eval_;
     GraphBuilder builder_;
+    Fold all_;
+    std::vector<Fold> folds_; ///< the tightest first
+    std::size_t fold_ = 0;    ///< the first that was not found too tight
 };
 
 } // namespace vramfit

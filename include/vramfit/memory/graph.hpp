@@ -46,8 +46,9 @@ struct Graph {
     std::vector<std::int32_t> nodes;   ///< tensors that are executed (views included), in order
     std::vector<std::int32_t> inputs;  ///< leafs that are graph inputs, in order of first use
     std::vector<ExpertSum> expert_sums;
-    std::uint64_t n_nodes = 0;         ///< as llama.cpp counts them, every view included; of all layers
-    bool folded = false;               ///< repeated layers were left out
+    std::uint64_t n_nodes = 0;         ///< as llama.cpp counts them, every view included
+    std::vector<std::uint64_t> n_nodes_before; ///< by layer that was built, and once more for the head
+    bool layer_inputs = false;         ///< some layers have inputs of their own
 
     std::span<const std::int32_t> sources_of(const GraphTensor& t) const {
         return {sources.data() + t.first_source, t.n_sources};
@@ -75,13 +76,14 @@ public:
 
     /// The kind of each layer: layers of one kind have the same lines and shapes, whatever the settings.
     const std::vector<std::uint32_t>& layer_kinds() const { return kinds_; }
+    std::uint32_t n_kinds() const { return n_kinds_; }
 
 private:
     struct Resolved;
     class Emitter;
 
     void classify_layers();
-    void collect_terms(const Expression& e);
+    std::vector<double> signature(const Evaluator::LayerTerms& terms, std::int32_t il);
     /// Which caches a layer uses: indexes into the request's, -1 for none.
     struct LayerCaches {
         std::int32_t kv_il = 0;
@@ -94,9 +96,8 @@ private:
 
     Evaluator& eval_;
     const Architecture& arch_;
-    std::vector<Expression> terms_; // what may tell two layers apart
-    std::vector<std::uint32_t> tensor_terms_;
     std::vector<std::uint32_t> kinds_;
+    std::uint32_t n_kinds_ = 0;
 };
 
 } // namespace vramfit

@@ -36,14 +36,26 @@ public:
     /// Index into Model::tensors of the tensor with the name of `slot` in layer `il` (-1: outside the layers), or -1.
     std::int32_t tensor(std::uint32_t slot, std::int32_t il) const;
 
-    /// May `e` differ between layers? (Names of `layer_builtins` included.)
+    /// May `e` differ between layers?
     bool depends_on_layer(const Expression& e) const;
+
+    /// What tells the layers of this model apart in the expressions `e` and everything that they need, whatever the
+    /// settings: adds names whose values no setting changes, and tensors that may be there or not, by slot.
+    struct LayerTerms {
+        std::vector<std::uint32_t> names;
+        std::vector<std::uint32_t> tensors;
+        bool looks_ahead = false; ///< the following layers matter, too (`next(...)`)
+    };
+    void collect_layer_terms(const Expression& e, LayerTerms& terms) const;
+    /// Value of the name of `slot` in the current layer.
+    double value(std::uint32_t slot) { return name(slot); }
 
 private:
     enum class SlotKind : std::uint8_t { builtin, symbol, scalar, array, missing };
     struct Slot {
         SlotKind kind = SlotKind::missing;
         bool layered = false; ///< differs between layers
+        bool deployed = false; ///< differs between deployments
         const Hparams::Value* value = nullptr;
     };
 
@@ -69,6 +81,7 @@ private:
     std::vector<std::vector<std::int32_t>> tensor_index_; ///< by canonical slot: index by layer + 1
     std::vector<bool> optional_;                          ///< by slot, while tensors are being made
     bool making_tensors_ = false;
+    bool deployed_ = false; ///< while binding: the code walked so far needs a setting
 };
 
 } // namespace vramfit
