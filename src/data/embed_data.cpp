@@ -4,6 +4,7 @@
 // their normalised form, so that the program finds an entry by binary search and parses nothing else. A mistake in the
 // data stops the build with one line that names the file and the entry.
 
+#include "data/self_contained.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/names.hpp"
 
@@ -31,6 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using vramfit::Error;
+
+constexpr const char* common_path = "architectures/common.json";
 
 struct File {
     std::string path; // under data/
@@ -262,6 +265,8 @@ struct Data {
 Data load(const fs::path& root) {
     if (!fs::is_directory(root)) throw Error(root.string() + " is not a folder");
     Data data;
+    const bool has_common = fs::is_regular_file(root / common_path);
+    const Json common = has_common ? parse("data/" + std::string(common_path), read_file(root / common_path)) : Json();
     for (const char* folder : {"", "architectures", "models", "schema"}) {
         for (const fs::path& path : json_files(root / folder)) {
             const std::string name = path.lexically_relative(root).generic_string();
@@ -273,6 +278,8 @@ Data load(const fs::path& root) {
                 add_gpus(document, shown, data.gpus);
             } else {
                 data.files.push_back({name, document.dump()});
+                if (std::string_view(folder) == "architectures" && name != common_path)
+                    data.files.back().json = vramfit::data::self_contained(document, common).dump();
             }
         }
     }

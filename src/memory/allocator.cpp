@@ -3,6 +3,7 @@
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/model/weights.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace vramfit {
@@ -83,8 +84,8 @@ namespace {
 
 class Replayer {
 public:
-    Replayer(const Schedule& schedule, std::uint32_t n_devices, bool with_boundaries)
-        : s_(schedule), with_boundaries_(with_boundaries), graph_(schedule.graph), n_devices_(static_cast<std::int32_t>(n_devices)),
+    Replayer(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries)
+        : s_(schedule), wanted_(boundaries), graph_(schedule.graph), n_devices_(static_cast<std::int32_t>(n_devices)),
           state_(graph_.tensors.size()) {
         for (std::uint32_t i = 0; i < n_devices; ++i)
             pools_.emplace_back(cuda_alignment);
@@ -98,7 +99,7 @@ public:
         for (const ScheduledNode& step : s_.steps)
             count_uses(step);
         for (const ScheduledNode& step : s_.steps) {
-            if (with_boundaries_)
+            if (!wanted_.empty())
                 note_boundary(tensor(step.tensor));
             execute(step);
         }
@@ -131,7 +132,8 @@ private:
         if (layer <= layer_)
             return;
         layer_ = layer;
-        result_.boundaries.push_back(state_hash());
+        const auto index = static_cast<std::uint32_t>(result_.boundaries.size());
+        result_.boundaries.push_back(std::ranges::find(wanted_, index) != wanted_.end() ? state_hash() : 0);
     }
 
     std::uint64_t state_hash() const {
@@ -241,7 +243,7 @@ private:
     std::uint64_t alignment(std::int32_t backend) const { return backend == n_devices_ ? host_alignment : cuda_alignment; }
 
     const Schedule& s_;
-    bool with_boundaries_;
+    const std::vector<std::uint32_t>& wanted_;
     std::int32_t layer_ = -1;
     const Graph& graph_;
     std::int32_t n_devices_;
@@ -252,8 +254,8 @@ private:
 
 } // namespace
 
-Replay replay(const Schedule& schedule, std::uint32_t n_devices, bool with_boundaries) {
-    return Replayer(schedule, n_devices, with_boundaries).run();
+Replay replay(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries) {
+    return Replayer(schedule, n_devices, boundaries).run();
 }
 
 } // namespace vramfit

@@ -75,7 +75,10 @@ std::optional<ComputePlan> ComputePlanner::plan_folded(const Schedule& s, const 
     constexpr std::uint32_t n_plain_splits = 2; // the embeddings on the host, everything else on the device
     if (s.n_splits != n_plain_splits || s.graph.layer_inputs)
         return std::nullopt;
-    const Replay replayed = replay(s, 1, true);
+    std::vector<std::uint32_t> boundaries;
+    for (const Fold::Cut& cut : fold.cuts)
+        boundaries.insert(boundaries.end(), {cut.from, cut.at});
+    const Replay replayed = replay(s, 1, boundaries);
     for (const Fold::Cut& cut : fold.cuts) {
         if (cut.at >= replayed.boundaries.size() || replayed.boundaries[cut.at] != replayed.boundaries[cut.from])
             return std::nullopt;

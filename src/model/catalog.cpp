@@ -152,8 +152,7 @@ Model model_of(const Json& json, const Json* like, std::shared_ptr<const Archite
 
 std::shared_ptr<const Architecture> bundled_architecture(std::string_view name) {
     const auto json = embedded::file("architectures/" + std::string(name) + ".json");
-    const auto common = embedded::file("architectures/common.json");
-    if (!json || !common || name == "common") {
+    if (!json || name == "common") {
         std::vector<std::string_view> known;
         constexpr std::string_view folder = "architectures/";
         for (std::string_view path : embedded::files()) {
@@ -164,7 +163,7 @@ std::shared_ptr<const Architecture> bundled_architecture(std::string_view name) 
         }
         throw Error("no description of architecture " + quote(name) + did_you_mean(name, known));
     }
-    return Architecture::parse(*json, *common, std::string(name) + ".json");
+    return Architecture::parse(*json, "{}", std::string(name) + ".json"); // embedded with what it uses of common.json
 }
 
 CatalogEntry find_catalog_entry(std::string_view name) {

@@ -43,14 +43,14 @@ struct Allocation {
 struct Replay {
     std::vector<std::uint64_t> buffer_bytes; ///< by backend: devices in order, then the host
     std::vector<Allocation> allocations;     ///< by tensor of the schedule's graph
-    /// The allocator's state before each layer of the graph, and behind the last: free blocks, and which lines' results
-    /// lie where. Two equal ones mean that what follows needs the same memory.
+    /// The allocator's state before each layer of the graph (as built), and behind the last: free blocks, and which
+    /// lines' results lie where. Two equal ones mean that what follows needs the same memory. 0 where not asked for.
     std::vector<std::uint64_t> boundaries;
 };
 
 /// Replays ggml's graph allocator (ggml-alloc.c, `ggml_gallocr_reserve`) over a schedule: the compute buffers.
-/// `boundaries` are filled in where asked for.
-Replay replay(const Schedule& schedule, std::uint32_t n_devices, bool with_boundaries = false);
+/// `boundaries`: which of the states between layers are wanted, in any order.
+Replay replay(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries = {});
 
 /// Bytes that a tensor of a graph takes in a CUDA buffer before alignment: its own, the row padding of quantized
 /// types, and the f16 copies of K and V that FLASH_ATTN_EXT makes (ggml-cuda.cu, get_alloc_size).
