@@ -35,10 +35,10 @@ TensorType node_type(NodeType kind, TensorType fixed, const GraphRequest& reques
     return fixed;
 }
 
-std::uint64_t shape_bytes(TensorType type, const std::array<std::uint64_t, 4>& ne, const std::string& where) {
+std::uint64_t shape_bytes(TensorType type, const std::array<std::uint64_t, 4>& ne) {
     std::uint64_t bytes = row_size(type, ne[0]);
     for (std::size_t i = 1; i < 4; ++i)
-        bytes = checked_mul(bytes, ne[i], where);
+        bytes = checked_mul(bytes, ne[i], "a tensor of the graph");
     return bytes;
 }
 
@@ -190,7 +190,7 @@ private:
         if (id < 0) {
             if (ref.kind == SourceRef::Kind::weight && ref.optional)
                 return -1;
-            throw Error(r.line->where + ": a source has no value in layer " + std::to_string(il_) + " of " + model_.id);
+            throw Error(r.line->where.text() + ": a source has no value in layer " + std::to_string(il_) + " of " + model_.id);
         }
         if (ref.views == 0)
             return id;
@@ -246,7 +246,7 @@ private:
         t.type = node_type(input.node_type, input.type, request_);
         for (std::size_t i = 0; i < input.ne.size(); ++i)
             t.ne[i] = eval_.count(input.ne[i], input.where);
-        t.nbytes = shape_bytes(t.type, t.ne, input.where);
+        t.nbytes = shape_bytes(t.type, t.ne);
         if (input.view_of >= 0) {
             const std::int32_t root = input_leaf(static_cast<std::size_t>(input.view_of));
             const GraphTensor view = view_of(root, t.ne, t.nbytes);
@@ -270,7 +270,7 @@ private:
         if (index < 0) {
             if (ref.optional)
                 return -1;
-            throw Error(line.where + ": " + model_.id + " has no tensor '" + arch_.tensors.at(name) + "' in layer " +
+            throw Error(line.where.text() + ": " + model_.id + " has no tensor '" + arch_.tensors.at(name) + "' in layer " +
                         std::to_string(il_));
         }
         const Tensor& weight = model_.tensors[static_cast<std::size_t>(index)];
@@ -307,7 +307,7 @@ private:
         if (cache != nullptr)
             layer = ref.next_layer ? cache->layer_behind(il_) : cache->layer(state ? il_ : kv_il_);
         if (layer == nullptr)
-            throw Error(line.where + ": layer " + std::to_string(il_) + " of " + model_.id + " keeps no such cache");
+            throw Error(line.where.text() + ": layer " + std::to_string(il_) + " of " + model_.id + " keeps no such cache");
         const auto position = static_cast<std::size_t>(layer - cache->layers.data()) * 4 + static_cast<std::size_t>(ref.part);
         std::int32_t& slot = cache_leafs_[static_cast<std::size_t>(index)][position];
         if (slot >= 0)
@@ -430,9 +430,9 @@ GraphBuilder::Resolved GraphBuilder::resolve_line(const GraphRequest& request, c
     r.type = node_type(line.node_type, line.type, request);
     r.has_ne = !line.ne.empty();
     for (std::size_t i = 0; i < line.ne.size(); ++i)
-        r.ne[i] = eval_.count(line.ne[i], line.where);
-    r.nbytes = r.has_ne ? shape_bytes(r.type, r.ne, line.where) : 0;
-    const auto count = [&](const Expression& e) { return e.empty() ? 0 : eval_.count(e, line.where); };
+        r.ne[i] = eval_.count(line.ne[i], "a dimension");
+    r.nbytes = r.has_ne ? shape_bytes(r.type, r.ne) : 0;
+    const auto count = [&](const Expression& e) { return e.empty() ? 0 : eval_.count(e, "an attribute"); };
     r.view_bytes = count(line.bytes);
     r.cut = count(line.cut);
     r.count = count(line.count);
@@ -447,8 +447,13 @@ std::vector<GraphBuilder::Resolved> GraphBuilder::resolve(const GraphRequest& re
     for (const GraphLine& line : lines) {
         const bool holds = std::ranges::all_of(
             line.conditions, [&](std::uint32_t c) { return eval_.eval(arch_.conditions[c]) != 0; });
-        if (holds)
+        if (!holds)
+            continue;
+        try {
             resolved.push_back(resolve_line(request, line));
+        } catch (const Error& e) {
+            throw Error(line.where.text() + ": " + e.what());
+        }
     }
     return resolved;
 }

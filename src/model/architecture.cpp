@@ -216,8 +216,13 @@ private:
         }
         if (json.contains("blocks")) {
             for (const auto& [name, value] : json["blocks"].items())
-                graph_.add_block(name, {lines(value, file + ", block '" + name + "'"), file});
+                add_block(name, value, file);
         }
+    }
+
+    void add_block(const std::string& name, const Json& value, const std::string& file) {
+        const auto label = std::make_shared<const std::string>(file + ", block '" + name + "'");
+        graph_.add_block(name, {lines(value, *label), label});
     }
 
     /// An expression or a graph may leave ".weight" out: points every name at the name of a template.

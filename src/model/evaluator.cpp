@@ -261,7 +261,7 @@ double Evaluator::over_layers(const std::vector<Expression::Instruction>& code, 
 }
 
 double Evaluator::run(const std::vector<Expression::Instruction>& code, std::size_t begin, std::size_t end) {
-    using Op = Expression::Op;
+    using Code = Expression::Op;
     double stack[stack_size];
     std::size_t top = 0; // stack[top - 1] is the newest value
     const auto binary = [&](auto operation) {
@@ -273,54 +273,54 @@ double Evaluator::run(const std::vector<Expression::Instruction>& code, std::siz
         if (top + 1 >= stack_size)
             throw Error("an expression of architecture " + arch_.name + " is too large");
         switch (in.op) {
-        case Op::constant: stack[top++] = in.value; break;
-        case Op::name: stack[top++] = name(in.arg); break;
-        case Op::has_tensor: stack[top++] = has_tensor(in.arg) ? 1 : 0; break;
-        case Op::has_key: stack[top++] = slots_[in.arg].kind == SlotKind::missing ? 0 : 1; break;
-        case Op::coalesce:
+        case Code::constant: stack[top++] = in.value; break;
+        case Code::name: stack[top++] = name(in.arg); break;
+        case Code::has_tensor: stack[top++] = has_tensor(in.arg) ? 1 : 0; break;
+        case Code::has_key: stack[top++] = slots_[in.arg].kind == SlotKind::missing ? 0 : 1; break;
+        case Code::coalesce:
             if (slots_[in.arg].kind != SlotKind::missing) {
                 stack[top++] = name(in.arg);
                 i = in.target - 1;
             }
             break;
-        case Op::negate: stack[top - 1] = -stack[top - 1]; break;
-        case Op::logical_not: stack[top - 1] = stack[top - 1] == 0 ? 1 : 0; break;
-        case Op::to_bool: stack[top - 1] = stack[top - 1] != 0 ? 1 : 0; break;
-        case Op::add: binary([](double a, double b) { return a + b; }); break;
-        case Op::subtract: binary([](double a, double b) { return a - b; }); break;
-        case Op::multiply: binary([](double a, double b) { return a * b; }); break;
-        case Op::divide:
-        case Op::modulo:
-        case Op::pad:
+        case Code::negate: stack[top - 1] = -stack[top - 1]; break;
+        case Code::logical_not: stack[top - 1] = stack[top - 1] == 0 ? 1 : 0; break;
+        case Code::to_bool: stack[top - 1] = stack[top - 1] != 0 ? 1 : 0; break;
+        case Code::add: binary([](double a, double b) { return a + b; }); break;
+        case Code::subtract: binary([](double a, double b) { return a - b; }); break;
+        case Code::multiply: binary([](double a, double b) { return a * b; }); break;
+        case Code::divide:
+        case Code::modulo:
+        case Code::pad:
             if (stack[top - 1] == 0)
                 throw Error("a division by zero in architecture " + arch_.name + " for " + model_.id);
-            if (in.op == Op::divide)
+            if (in.op == Code::divide)
                 binary([](double a, double b) { return std::floor(a / b); });
-            else if (in.op == Op::modulo)
+            else if (in.op == Code::modulo)
                 binary([](double a, double b) { return a - std::floor(a / b) * b; });
             else
                 binary([](double a, double b) { return std::ceil(a / b) * b; });
             break;
-        case Op::equal: binary([](double a, double b) { return a == b ? 1.0 : 0.0; }); break;
-        case Op::not_equal: binary([](double a, double b) { return a != b ? 1.0 : 0.0; }); break;
-        case Op::less: binary([](double a, double b) { return a < b ? 1.0 : 0.0; }); break;
-        case Op::less_equal: binary([](double a, double b) { return a <= b ? 1.0 : 0.0; }); break;
-        case Op::greater: binary([](double a, double b) { return a > b ? 1.0 : 0.0; }); break;
-        case Op::greater_equal: binary([](double a, double b) { return a >= b ? 1.0 : 0.0; }); break;
-        case Op::minimum: binary([](double a, double b) { return std::min(a, b); }); break;
-        case Op::maximum: binary([](double a, double b) { return std::max(a, b); }); break;
-        case Op::jump: i = in.target - 1; break;
-        case Op::jump_false:
+        case Code::equal: binary([](double a, double b) { return a == b ? 1.0 : 0.0; }); break;
+        case Code::not_equal: binary([](double a, double b) { return a != b ? 1.0 : 0.0; }); break;
+        case Code::less: binary([](double a, double b) { return a < b ? 1.0 : 0.0; }); break;
+        case Code::less_equal: binary([](double a, double b) { return a <= b ? 1.0 : 0.0; }); break;
+        case Code::greater: binary([](double a, double b) { return a > b ? 1.0 : 0.0; }); break;
+        case Code::greater_equal: binary([](double a, double b) { return a >= b ? 1.0 : 0.0; }); break;
+        case Code::minimum: binary([](double a, double b) { return std::min(a, b); }); break;
+        case Code::maximum: binary([](double a, double b) { return std::max(a, b); }); break;
+        case Code::jump: i = in.target - 1; break;
+        case Code::jump_false:
             if (stack[--top] == 0)
                 i = in.target - 1;
             break;
-        case Op::and_jump:
+        case Code::and_jump:
             if (stack[top - 1] == 0)
                 i = in.target - 1;
             else
                 --top;
             break;
-        case Op::or_jump:
+        case Code::or_jump:
             if (stack[top - 1] != 0) {
                 stack[top - 1] = 1;
                 i = in.target - 1;
@@ -328,7 +328,7 @@ double Evaluator::run(const std::vector<Expression::Instruction>& code, std::siz
                 --top;
             }
             break;
-        case Op::next_layer: {
+        case Code::next_layer: {
             const std::int32_t here = il_;
             double value = 0;
             if (here + 1 < static_cast<std::int32_t>(model_.n_layer())) {
@@ -340,9 +340,9 @@ double Evaluator::run(const std::vector<Expression::Instruction>& code, std::siz
             i = in.target - 1;
             break;
         }
-        case Op::layers_max:
-        case Op::layers_sum:
-            stack[top++] = over_layers(code, i + 1, in.target, in.op == Op::layers_max);
+        case Code::layers_max:
+        case Code::layers_sum:
+            stack[top++] = over_layers(code, i + 1, in.target, in.op == Code::layers_max);
             i = in.target - 1;
             break;
         }

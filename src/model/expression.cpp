@@ -21,14 +21,16 @@ bool is_word(char c, std::string_view also) {
 } // namespace
 
 std::uint32_t NameTable::intern(std::string_view name) {
-    const auto [it, added] = slots_.try_emplace(std::string(name), size());
-    if (added)
-        names_.emplace_back(name);
-    return it->second;
+    if (const auto known = find(name))
+        return *known;
+    const std::uint32_t slot = size();
+    names_.emplace_back(name);
+    slots_.emplace(names_.back(), slot);
+    return slot;
 }
 
 std::optional<std::uint32_t> NameTable::find(std::string_view name) const {
-    const auto it = slots_.find(std::string(name));
+    const auto it = slots_.find(name);
     if (it == slots_.end())
         return std::nullopt;
     return it->second;
@@ -50,7 +52,7 @@ bool ExpressionParser::at_end() {
 
 bool ExpressionParser::accept(std::string_view token) {
     skip_space();
-    if (!text_.substr(at_).starts_with(token))
+    if (at_ == text_.size() || text_[at_] != token.front() || !text_.substr(at_).starts_with(token))
         return false;
     at_ += token.size();
     return true;
@@ -141,6 +143,9 @@ void ExpressionParser::comparison(Expression& e) {
     static constexpr std::pair<std::string_view, Op> operators[] = {
         {"==", Op::equal},         {"!=", Op::not_equal}, {"<=", Op::less_equal},
         {">=", Op::greater_equal}, {"<", Op::less},       {">", Op::greater}};
+    skip_space();
+    if (at_ == text_.size() || std::string_view("=!<>").find(text_[at_]) == std::string_view::npos)
+        return;
     for (const auto& [token, op] : operators) {
         if (accept(token)) {
             sum(e);
@@ -186,8 +191,7 @@ void ExpressionParser::product(Expression& e) {
 void ExpressionParser::unary(Expression& e) {
     if (++depth_ > max_depth)
         fail("too deeply nested");
-    skip_space();
-    if (!rest().starts_with("!=") && accept("!")) {
+    if (accept("!")) {
         unary(e);
         push(e, Expression::Op::logical_not);
     } else if (accept("-")) {

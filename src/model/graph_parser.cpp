@@ -83,11 +83,13 @@ void GraphParser::add_input(const std::string& name, const std::string& text, co
 }
 
 void GraphParser::parse_section(const Lines& lines, const std::string& label, std::vector<GraphLine>& out) {
+    const auto section = std::make_shared<const std::string>(label);
+    out.reserve(lines.size());
     for (std::size_t i = 0; i < lines.size(); ++i)
-        parse_line(lines[i], label + " line " + std::to_string(i + 1), {}, 0, out);
+        parse_line(lines[i], {section, static_cast<std::uint32_t>(i + 1)}, {}, 0, out);
 }
 
-void GraphParser::parse_line(const std::string& text, const std::string& where,
+void GraphParser::parse_line(const std::string& text, const Origin& where,
                              const std::vector<std::uint32_t>& conditions, int depth, std::vector<GraphLine>& out) {
     GraphLine line;
     line.where = where;
@@ -95,7 +97,7 @@ void GraphParser::parse_line(const std::string& text, const std::string& where,
     try {
         ExpressionParser in(text, arch_.names, arch_.tensors);
         if (in.accept("#"))
-            return parse_block(in, where, conditions, depth, out);
+            return parse_block(in, conditions, depth, out);
         if (in.accept("@")) {
             line.kind = GraphLine::Kind::touch;
             SourceRef input;
@@ -116,13 +118,13 @@ void GraphParser::parse_line(const std::string& text, const std::string& where,
         }
         parse_condition(in, line.conditions);
     } catch (const Error& e) {
-        throw Error(where + ": " + e.what() + " in \"" + text + "\"");
+        throw Error(where.text() + ": " + e.what() + " in \"" + text + "\"");
     }
     out.push_back(std::move(line));
 }
 
-void GraphParser::parse_block(ExpressionParser& in, const std::string& where, std::vector<std::uint32_t> conditions,
-                              int depth, std::vector<GraphLine>& out) {
+void GraphParser::parse_block(ExpressionParser& in, std::vector<std::uint32_t> conditions, int depth,
+                              std::vector<GraphLine>& out) {
     const std::string name(in.word("_"));
     const auto block = blocks_.find(name);
     if (block == blocks_.end())
@@ -130,10 +132,9 @@ void GraphParser::parse_block(ExpressionParser& in, const std::string& where, st
     if (depth >= max_block_depth)
         in.fail("blocks are nested too deeply, or '#" + name + "' contains itself");
     parse_condition(in, conditions);
-    for (std::size_t i = 0; i < block->second.lines.size(); ++i) {
-        parse_line(block->second.lines[i], block->second.file + ", block '" + name + "' line " + std::to_string(i + 1),
-                   conditions, depth + 1, out);
-    }
+    const std::vector<std::string>& lines = block->second.lines;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        parse_line(lines[i], {block->second.label, static_cast<std::uint32_t>(i + 1)}, conditions, depth + 1, out);
 }
 
 void GraphParser::parse_definition(ExpressionParser& in, const std::string& name, GraphLine& line) {

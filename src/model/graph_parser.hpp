@@ -14,7 +14,7 @@ public:
     using Lines = std::vector<std::string>;
     struct Block {
         Lines lines;
-        std::string file;
+        std::shared_ptr<const std::string> label; ///< "common.json, block 'embed'"
     };
 
     explicit GraphParser(Architecture& architecture) : arch_(architecture) {}
@@ -27,9 +27,9 @@ public:
     void parse_section(const Lines& lines, const std::string& label, std::vector<GraphLine>& out);
 
 private:
-    void parse_line(const std::string& text, const std::string& where, const std::vector<std::uint32_t>& conditions,
+    void parse_line(const std::string& text, const Origin& where, const std::vector<std::uint32_t>& conditions,
                     int depth, std::vector<GraphLine>& out);
-    void parse_block(ExpressionParser& in, const std::string& where, std::vector<std::uint32_t> conditions, int depth,
+    void parse_block(ExpressionParser& in, std::vector<std::uint32_t> conditions, int depth,
                      std::vector<GraphLine>& out);
     void parse_definition(ExpressionParser& in, const std::string& name, GraphLine& line);
     void parse_store(ExpressionParser& in, Op op, GraphLine& line);

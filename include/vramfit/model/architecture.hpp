@@ -75,6 +75,14 @@ enum class NodeType : std::uint8_t { fixed, type_k, type_v, type_mask };
 
 enum class CachePart : std::uint8_t { k, v, r, s };
 
+/// Where a line of a template stands, for messages: kept as parts, because hardly any of them is ever shown.
+struct Origin {
+    std::shared_ptr<const std::string> section; ///< "llama.json, graph.layer"
+    std::uint32_t line = 0;
+
+    std::string text() const { return *section + " line " + std::to_string(line); }
+};
+
 /// One source (or the destination in a cache) of a graph line.
 struct SourceRef {
     enum class Kind : std::uint8_t { result, input, weight, cache };
@@ -103,7 +111,7 @@ struct GraphLine {
     bool in_place = false; ///< the result is a view of the first source that the node writes into
     bool attention = false; ///< the result of an attention without flash attention
     bool free = false;     ///< a norm that a real load does not pin to its layer's device
-    std::string where; ///< "llama.json, layer line 12", for messages
+    Origin where;
 };
 
 struct InputTemplate {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,7 +72,11 @@ public:
     const std::string& at(std::uint32_t slot) const { return names_[slot]; }
 
 private:
-    std::unordered_map<std::string, std::uint32_t> slots_;
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    };
+    std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> slots_;
     std::vector<std::string> names_;
 };
 
