@@ -1,11 +1,34 @@
+#include "cli/run.hpp"
+
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
+#include <sstream>
+
+namespace {
+
+/// Writes to standard output. A reader that has gone away (`| head`) or was never there is no failure of ours.
+bool write_output(const std::string& text) {
+    errno = 0;
+    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+    return written || errno == EPIPE || errno == EBADF;
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
-    if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
-        std::puts("vramfit " VRAMFIT_VERSION);
-        return 0;
+#ifdef SIGPIPE
+    std::signal(SIGPIPE, SIG_IGN);
+#endif
+    const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+    const auto answer = [](const vramfit::Request& request) { return vramfit::answer(request); };
+    std::ostringstream out;
+    const int exit_code = vramfit::cli::run(args, out, std::cerr, vramfit::cli::Terminal::of_process(), answer);
+    if (!write_output(out.str())) {
+        std::cerr << "vramfit: cannot write the answer: " << std::strerror(errno) << "\n";
+        return vramfit::cli::exit_error;
     }
-    std::fputs("vramfit: see --version\n", stderr);
-    return 2;
+    return exit_code;
 }

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "cli/fit_options.hpp"
+#include "cli/terminal.hpp"
+#include "vramfit/answer/answer.hpp"
+
+#include <functional>
+#include <span>
+#include <string>
+
+namespace vramfit::cli {
+
+/// Exit codes, for ever.
+enum ExitCode : int {
+    exit_good = 0,  ///< it fits; something was listed
+    exit_bad = 1,   ///< it does not fit, or is refused; nothing matches
+    exit_error = 2, ///< the question could not be answered
+};
+
+/// What a command has to say when it succeeds.
+struct CommandResult {
+    std::string text; ///< for standard output
+    int exit_code = exit_good;
+    std::string remark = {}; ///< a line for standard error: why there is nothing to show
+};
+
+/// Answers the question of the main job; the library's `answer`, except in tests.
+using AnswerFunction = std::function<Answer(const Request&)>;
+
+using Arguments = std::span<const std::string>; ///< without the program and the command
+
+// One file a command. Each throws Error where it cannot answer.
+CommandResult fit_command(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer);
+CommandResult models_command(Arguments arguments, const Terminal& terminal);
+CommandResult gpus_command(Arguments arguments, const Terminal& terminal);
+CommandResult quants_command(Arguments arguments, const Terminal& terminal);
+
+} // namespace vramfit::cli

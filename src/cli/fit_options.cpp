@@ -1,0 +1,262 @@
+#include "cli/fit_options.hpp"
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/base/near_match.hpp"
+#include "vramfit/base/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace vramfit::cli {
+namespace {
+
+// KV cache types of llama.cpp (common/arg.cpp, kv_cache_types).
+constexpr std::array<std::string_view, 9> cache_types{"f32",  "f16",  "bf16",   "q8_0", "q4_0",
+                                                      "q4_1", "q5_0", "iq4_nl", "q5_1"};
+constexpr std::uint64_t most_sequences = 256;        // llama.cpp's LLAMA_MAX_SEQ
+constexpr std::uint64_t most_tokens = 0x7FFFFFFF;    // positions are 32-bit signed
+constexpr std::uint64_t most_layers = 1'000'000'000; // "-ngl 999" is habit for "all of them"
+constexpr std::size_t most_devices = 64;
+
+struct Choice {
+    std::string_view text;
+    int value;
+};
+
+/// "on, off or auto".
+std::string enumeration(const std::vector<std::string_view>& words, std::string_view last) {
+    std::string text;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (i > 0) text += i + 1 == words.size() ? " " + std::string(last) + " " : ", ";
+        text += words[i];
+    }
+    return text;
+}
+
+/// The value of that name. Throws Error naming the first `shown` choices; the others are further spellings.
+int choose(std::string_view option, const std::string& given, std::span<const Choice> choices, std::size_t shown) {
+    std::vector<std::string_view> names;
+    for (const Choice& choice : choices) {
+        if (choice.text == given) return choice.value;
+        if (names.size() < shown) names.push_back(choice.text);
+    }
+    throw Error(std::string(option) + " must be " + enumeration(names, "or") + ", not " + quote(given));
+}
+
+/// A whole number from `least` to `most`, or nothing.
+std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t least, std::uint64_t most) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most;
+    return good ? std::optional(value) : std::nullopt;
+}
+
+/// Reads the values of one argument list, option by option.
+class Reader {
+public:
+    explicit Reader(const ParsedArguments& arguments) : arguments_(arguments) {}
+
+    bool has(std::string_view option) const { return arguments_.has(option); }
+
+    std::optional<std::uint64_t> count(std::string_view option, std::uint64_t least, std::uint64_t most) const {
+        const auto given = arguments_.value(option);
+        if (!given) return std::nullopt;
+        const auto value = whole_number(*given, least, most);
+        if (!value) {
+            throw Error(std::string(option) + " must be a whole number from " + std::to_string(least) + " to " +
+                        std::to_string(most) + ", not " + quote(*given));
+        }
+        return value;
+    }
+
+    std::optional<std::uint64_t> size(std::string_view option) const { return read(option, parse_size); }
+
+    std::optional<std::uint64_t> tokens(std::string_view option) const { return read(option, parse_tokens); }
+
+    std::optional<TensorType> cache_type(std::string_view option) const {
+        const auto given = arguments_.value(option);
+        if (!given) return std::nullopt;
+        const auto type = parse_tensor_type(*given);
+        if (type && std::count(cache_types.begin(), cache_types.end(), traits(*type).name) > 0) return type;
+        std::string hint = did_you_mean(*given, cache_types);
+        if (hint.empty()) hint = "; f16, q8_0, q4_0 and others of llama.cpp's are known";
+        throw Error(std::string(option) + ": unknown cache type " + quote(*given) + hint);
+    }
+
+    void exclude(std::string_view one, std::string_view other) const {
+        if (has(one) && has(other)) {
+            throw Error(std::string(one) + " and " + std::string(other) + " exclude each other: give one of them");
+        }
+    }
+
+private:
+    std::optional<std::uint64_t> read(std::string_view option, std::uint64_t (*parse)(std::string_view)) const {
+        const auto given = arguments_.value(option);
+        if (!given) return std::nullopt;
+        try {
+            return parse(*given);
+        } catch (const Error& error) {
+            throw Error(std::string(option) + ": " + error.what());
+        }
+    }
+
+    const ParsedArguments& arguments_;
+};
+
+std::optional<FlashAttention> flash_attention(const ParsedArguments& arguments) {
+    const auto given = arguments.value("--flash-attn");
+    if (!given) return std::nullopt;
+    const auto value = [](FlashAttention mode) { return static_cast<int>(mode); };
+    // The last of each kind are llama.cpp's other spellings (common/arg.cpp, is_truthy and is_falsey).
+    const std::array<Choice, 11> choices{{{"on", value(FlashAttention::on)},
+                                          {"off", value(FlashAttention::off)},
+                                          {"auto", value(FlashAttention::automatic)},
+                                          {"enabled", value(FlashAttention::on)},
+                                          {"true", value(FlashAttention::on)},
+                                          {"1", value(FlashAttention::on)},
+                                          {"disabled", value(FlashAttention::off)},
+                                          {"false", value(FlashAttention::off)},
+                                          {"0", value(FlashAttention::off)},
+                                          {"-1", value(FlashAttention::automatic)},
+                                          {"automatic", value(FlashAttention::automatic)}}};
+    return static_cast<FlashAttention>(choose("--flash-attn", *given, choices, 3));
+}
+
+std::optional<std::int64_t> gpu_layers(const ParsedArguments& arguments) {
+    const auto given = arguments.value("--gpu-layers");
+    if (!given) return std::nullopt;
+    if (*given == "all") return -1;
+    const auto layers = whole_number(*given, 0, most_layers);
+    if (!layers) throw Error("--gpu-layers must be a number of layers or all, not " + quote(*given));
+    return static_cast<std::int64_t>(*layers);
+}
+
+/// "3,1" or "3/1", as llama.cpp has it.
+std::vector<double> tensor_split(const ParsedArguments& arguments) {
+    std::vector<double> shares;
+    const auto given = arguments.value("--tensor-split");
+    if (!given) return shares;
+    double sum = 0;
+    for (std::string_view rest = *given; shares.size() <= most_devices;) {
+        const std::string_view item = rest.substr(0, rest.find_first_of(",/"));
+        double share = 0;
+        const auto [end, error] =
+            std::from_chars(item.data(), item.data() + item.size(), share, std::chars_format::fixed);
+        if (error != std::errc{} || end != item.data() + item.size() || !(share >= 0 && share <= 1e9)) break;
+        sum += shares.emplace_back(share);
+        if (item.size() == rest.size()) {
+            if (sum > 0) return shares;
+            break;
+        }
+        rest.remove_prefix(item.size() + 1);
+    }
+    throw Error("--tensor-split must be the shares of the GPUs, such as 3,1, not " + quote(*given));
+}
+
+void read_cache_types(const Reader& reader, Request& request) {
+    reader.exclude("--cache-type", "--cache-type-k");
+    reader.exclude("--cache-type", "--cache-type-v");
+    const auto both = reader.cache_type("--cache-type");
+    request.type_k = both ? both : reader.cache_type("--cache-type-k");
+    request.type_v = both ? both : reader.cache_type("--cache-type-v");
+}
+
+void read_settings(const ParsedArguments& arguments, Request& request) {
+    const Reader reader(arguments);
+    reader.exclude("--kv-unified", "--no-kv-unified");
+    reader.exclude("--n-cpu-moe", "--cpu-moe");
+    read_cache_types(reader, request);
+    request.flash_attn = flash_attention(arguments);
+    // llama-server's own default, -1: as many as it likes.
+    if (arguments.value("--parallel") != "-1") request.parallel = reader.count("--parallel", 1, most_sequences);
+    if (reader.has("--kv-unified")) request.kv_unified = true;
+    if (reader.has("--no-kv-unified")) request.kv_unified = false;
+    request.n_batch = reader.count("--batch-size", 1, most_tokens);
+    request.n_ubatch = reader.count("--ubatch-size", 1, most_tokens);
+    request.n_gpu_layers = gpu_layers(arguments);
+    request.tensor_split = tensor_split(arguments);
+    const auto layers = reader.count("--n-cpu-moe", 0, most_layers);
+    request.n_cpu_moe = reader.has("--cpu-moe") ? std::numeric_limits<std::uint32_t>::max()
+                                                : static_cast<std::uint32_t>(layers.value_or(0));
+    request.kv_offload = !reader.has("--no-kv-offload");
+    request.op_offload = !reader.has("--no-op-offload");
+    request.swa_full = reader.has("--swa-full");
+    request.embeddings = reader.has("--embeddings");
+    request.mtp = reader.has("--mtp");
+    request.imatrix = !reader.has("--no-imatrix");
+}
+
+/// Says what is missing, with an option to add for each.
+void require_complete(const ParsedArguments& arguments) {
+    struct Needed {
+        std::string_view option, what, example;
+    };
+    static constexpr std::array<Needed, 3> needed{
+        {{"--model", "a model", "llama3.1-8b"}, {"--quant", "a quantization", "q4_k_m"}, {"--gpu", "a GPU", "24GB"}}};
+    std::vector<std::string_view> missing;
+    std::string example;
+    for (const Needed& part : needed) {
+        if (arguments.has(part.option)) continue;
+        missing.push_back(part.what);
+        example.append(" ").append(part.option).append(" ").append(part.example);
+    }
+    if (!missing.empty()) throw Error("give " + enumeration(missing, "and") + ", such as" + example);
+}
+
+void read_question(const ParsedArguments& arguments, Request& request) {
+    const Reader reader(arguments);
+    require_complete(arguments);
+    request.model = *arguments.value("--model");
+    request.quant = arguments.value("--quant");
+    request.n_ctx = reader.tokens("--ctx");
+    request.gpus = arguments.values("--gpu");
+    request.free = reader.size("--free");
+    request.reserve = reader.size("--reserve");
+    request.margin = reader.size("--margin");
+    if (const auto runtime = arguments.value("--runtime")) request.runtime = *runtime;
+}
+
+} // namespace
+
+OutputOptions read_output_options(const ParsedArguments& arguments) {
+    OutputOptions output;
+    if (const auto given = arguments.value("--format")) {
+        constexpr std::array<Choice, 2> formats{{{"text", 0}, {"json", 1}}};
+        output.format = choose("--format", *given, formats, 2) == 1 ? Format::json : Format::text;
+        if (arguments.has("--json") && output.format != Format::json) {
+            throw Error("--json and --format " + *given + " exclude each other: give one of them");
+        }
+    }
+    if (arguments.has("--json")) output.format = Format::json;
+    if (const auto given = arguments.value("--color")) {
+        constexpr std::array<Choice, 3> modes{{{"auto", 0}, {"always", 1}, {"never", 2}}};
+        output.color = static_cast<ColorMode>(choose("--color", *given, modes, 3));
+    }
+    return output;
+}
+
+FitOptions read_fit_options(const ParsedArguments& arguments) {
+    FitOptions options;
+    options.output = read_output_options(arguments);
+    options.explain = arguments.has("--explain");
+    options.strict = arguments.has("--strict");
+    options.quiet = arguments.has("--quiet");
+    if (options.quiet && (options.explain || options.output.format == Format::json)) {
+        throw Error(std::string("--quiet shows nothing, ") + (options.explain ? "--explain" : "JSON") +
+                    " is to be shown: give one of them");
+    }
+    if (options.explain && options.output.format == Format::json) {
+        throw Error("--explain is text and has no JSON form: give one of them");
+    }
+    if (!arguments.positionals().empty()) {
+        throw Error("unexpected argument " + quote(arguments.positionals().front()) + "; see vramfit --help");
+    }
+    read_settings(arguments, options.request);
+    read_question(arguments, options.request);
+    return options;
+}
+
+} // namespace vramfit::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "cli/parse.hpp"
+#include "cli/terminal.hpp"
+#include "vramfit/answer/request.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace vramfit::cli {
+
+enum class Format : std::uint8_t { text, json };
+
+/// How an answer is to be shown.
+struct OutputOptions {
+    Format format = Format::text;
+    ColorMode color = ColorMode::automatic;
+};
+
+/// Everything that the options of the main job say.
+struct FitOptions {
+    Request request;
+    OutputOptions output;
+    bool explain = false;
+    bool strict = false; ///< a tight fit is a failure
+    bool quiet = false;
+};
+
+/// Reads values and rules out contradictions. Throws Error for a value that makes no sense, options that exclude one
+/// another, and a question that is not complete.
+FitOptions read_fit_options(const ParsedArguments& arguments);
+
+OutputOptions read_output_options(const ParsedArguments& arguments);
+
+} // namespace vramfit::cli

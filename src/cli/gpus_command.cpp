@@ -1,0 +1,61 @@
+#include "cli/listing.hpp"
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/hardware/gpu_catalog.hpp"
+
+namespace vramfit::cli {
+namespace {
+
+bool is_wanted(const GpuInfo& gpu, std::string_view filter) {
+    std::vector<std::string_view> texts{gpu.id, gpu.name, gpu.vendor};
+    texts.insert(texts.end(), gpu.aliases.begin(), gpu.aliases.end());
+    return matches(filter, texts);
+}
+
+/// As it is sold: "24 GB", which are binary.
+std::string memory_of(const GpuInfo& gpu) {
+    if (!gpu.nominal) return "";
+    std::string text = format_gib(*gpu.nominal);
+    text.resize(text.find(' '));
+    if (text.ends_with(".0")) text.resize(text.size() - 2);
+    return text + " GB";
+}
+
+/// The total is what the driver reports; of unified memory it is what the GPU may use.
+TableRow row_of(const GpuInfo& gpu) {
+    const std::optional<std::uint64_t> reported = gpu.metal_working_set ? gpu.metal_working_set : gpu.total;
+    return {{gpu.id, memory_of(gpu), reported ? format_mib(*reported) : "", gpu.vendor, gpu.kind}};
+}
+
+Json bytes_or_null(const std::optional<std::uint64_t>& bytes) { return bytes ? Json(*bytes) : Json(nullptr); }
+
+Json json_of(const GpuInfo& gpu) {
+    return {{"id", gpu.id},
+            {"name", gpu.name},
+            {"vendor", gpu.vendor},
+            {"kind", gpu.kind},
+            {"aliases", gpu.aliases},
+            {"memory", bytes_or_null(gpu.nominal)},
+            {"total", bytes_or_null(gpu.total)},
+            {"working_set", bytes_or_null(gpu.metal_working_set)},
+            {"devices", gpu.devices},
+            {"unified", gpu.unified},
+            {"release_year", gpu.release_year ? Json(*gpu.release_year) : Json(nullptr)},
+            {"note", text_or_null(gpu.note)}};
+}
+
+} // namespace
+
+CommandResult gpus_command(Arguments arguments, const Terminal& terminal) {
+    const ListingRequest request = read_listing_request(arguments);
+    std::vector<TableRow> rows;
+    Json list = Json::array();
+    for (const GpuInfo& gpu : all_gpus()) {
+        if (!is_wanted(gpu, request.filter)) continue;
+        rows.push_back(row_of(gpu));
+        list.push_back(json_of(gpu));
+    }
+    return listing_result("gpus", request, {{"GPU"}, {"memory", true}, {"total", true}, {"vendor"}, {"kind"}}, rows,
+                          std::move(list), terminal);
+}
+
+} // namespace vramfit::cli

@@ -1,0 +1,81 @@
+#include "cli/help.hpp"
+
+#include "cli/layout.hpp"
+#include "cli/options.hpp"
+
+namespace vramfit::cli {
+namespace {
+
+constexpr std::string_view llama_cpp_release = "v0.4.0";
+constexpr std::size_t names_width = 31;
+
+constexpr std::string_view fit_head = R"(Does this model, at this quantization and context, fit this GPU?
+
+  vramfit [fit] --model MODEL --quant TYPE [--ctx N] --gpu GPU [OPTIONS]
+  vramfit models|gpus|quants [FILTER]     what can be asked about
+
+)";
+
+constexpr std::string_view fit_tail = R"(
+Examples:
+  vramfit --model llama3.1-8b --quant q4_k_m --ctx 32768 --gpu 24GB
+  vramfit -m qwen3-30b-a3b --quant q4_k_m -c 64k -g rtx4090 -ctk q8_0 -ctv q8_0
+  vramfit -m llama3.3-70b --quant q4_k_m -g 2xrtx3090        the largest context
+  vramfit -m gpt-oss-120b --quant mxfp4 -c 32k -g 24GB --n-cpu-moe 30 --explain
+  vramfit -m gemma3-27b --quant q4_k_m -c 128k -g 24GB --json
+
+Exit code: 0 it fits (--strict: not tightly), 1 it does not, 2 no answer.
+)";
+
+std::string listing_head(std::string_view command) {
+    return "Lists the " + std::string(command) + " that vramfit knows; FILTER is a part of a name\n\n  vramfit " +
+           std::string(command) + " [FILTER] [OPTIONS]\n\n";
+}
+
+std::string listing_tail(std::string_view command) {
+    const std::string_view filter = command == "models" ? "qwen3" : command == "gpus" ? "4090" : "q4";
+    return "\nExamples:\n  vramfit " + std::string(command) + "\n  vramfit " + std::string(command) + " " +
+           std::string(filter) + " --json\n\nExit code: 0 listed, 1 nothing matches, 2 no answer.\n";
+}
+
+/// "-ngl, --gpu-layers N|all": the shortest and the first long spelling.
+std::string names_of(const OptionSpec& option) {
+    const auto spellings = option.all_spellings();
+    std::string names = spellings.front() == option.name() ? "" : std::string(spellings.front()) + ", ";
+    names += option.name();
+    if (!option.takes_value()) return names;
+    const std::string value(option.value);
+    return names + (option.implied.empty() ? " " + value : " [" + value + "]");
+}
+
+std::string options_text(std::span<const OptionSpec> options) {
+    std::string text;
+    std::string_view group;
+    for (const OptionSpec& option : options) {
+        if (option.group != group) {
+            text += (group.empty() ? "" : "\n") + std::string(option.group) + ":\n";
+            group = option.group;
+        }
+        const std::string names = names_of(option);
+        std::string first = "  " + pad_right(names, names_width - 2) + "  ";
+        if (names.size() > names_width - 2) {
+            text += "  " + names + "\n";
+            first = std::string(names_width + 2, ' ');
+        }
+        text += wrapped(first, option.help);
+    }
+    return text;
+}
+
+} // namespace
+
+std::string help_text(std::string_view command) {
+    if (command.empty()) return std::string(fit_head) + options_text(fit_options()) + std::string(fit_tail);
+    return listing_head(command) + options_text(listing_options()) + listing_tail(command);
+}
+
+std::string version_text() {
+    return "vramfit " VRAMFIT_VERSION "\nmemory rules of llama.cpp " + std::string(llama_cpp_release) + "\n";
+}
+
+} // namespace vramfit::cli

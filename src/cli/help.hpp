@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace vramfit::cli {
+
+/// Help of the main job, or of a listing ("models", "gpus", "quants"), from the tables of options.
+std::string help_text(std::string_view command);
+
+std::string version_text(); ///< version, and the llama.cpp release whose memory rules are built in
+
+} // namespace vramfit::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace vramfit::cli {
+
+/// Text for a screen of 80 columns.
+inline constexpr std::size_t screen_width = 80;
+
+std::size_t
+display_width(std::string_view text); ///< columns: characters of UTF-8, all one column wide; colour codes have none
+
+std::string pad_right(std::string_view text, std::size_t width);
+std::string pad_left(std::string_view text, std::size_t width);
+
+/// `left` and `right` at the two edges of a line of `width`; `right` on a line of its own where both do not fit.
+std::string edges(std::string_view left, std::string_view right, std::size_t width = screen_width);
+
+/// `first` and then `text`, broken between words so that no line is wider than the screen; further lines are indented
+/// to the width of `first`. What has no space is not broken. Ends with a line break.
+std::string wrapped(std::string_view first, std::string_view text, std::string_view line_end = "");
+
+/// A size as a person reads it beside others: "9.2 GiB", and "58 MiB", "12 KiB" where that would be "0.0 GiB".
+std::string size_text(std::uint64_t bytes);
+
+/// "9.2 of 24.0 GiB": the unit once where both have it.
+std::string part_of_text(std::uint64_t part, std::uint64_t whole);
+
+/// "8.0B" parameters, "494M", "1.5T".
+std::string parameters_text(std::uint64_t parameters);
+
+} // namespace vramfit::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "cli/commands.hpp"
+#include "cli/json.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramfit::cli {
+
+/// What `vramfit models`, `gpus` and `quants` have in common: options, the filter, a table or JSON, the exit code.
+struct ListingRequest {
+    OutputOptions output;
+    std::string filter; ///< empty: everything
+};
+
+/// Throws Error for unknown options and for more than one filter.
+ListingRequest read_listing_request(Arguments arguments);
+
+/// Whether `filter` occurs in one of the texts, letter case forgiven.
+bool matches(std::string_view filter, const std::vector<std::string_view>& texts);
+
+/// A column of a table: its heading, and whether it holds numbers.
+struct Column {
+    std::string_view heading;
+    bool right = false;
+};
+
+/// A row of texts, and a remark that stands below it, indented.
+struct TableRow {
+    std::vector<std::string> cells;
+    std::string below = {};
+};
+
+/// Aligned columns under their headings; the last one is cut where the screen ends.
+std::string table(const std::vector<Column>& columns, const std::vector<TableRow>& rows, const Terminal& terminal);
+
+/// The result of a listing whose matches are `rows` (text) and `list` (JSON, under the key `what`).
+CommandResult listing_result(std::string_view what, const ListingRequest& request, std::vector<Column> columns,
+                             const std::vector<TableRow>& rows, Json list, const Terminal& terminal);
+
+/// A text, or null where it is empty; a number, or null where it is 0 and that means "not known".
+Json text_or_null(std::string_view text);
+Json number_or_null(std::uint64_t number);
+
+} // namespace vramfit::cli

@@ -1,0 +1,122 @@
+#include "cli/options.hpp"
+
+#include "vramfit/base/near_match.hpp"
+#include "vramfit/base/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace vramfit::cli {
+namespace {
+
+constexpr std::string_view question = "The question";
+constexpr std::string_view settings = "Settings, named as llama.cpp names them";
+constexpr std::string_view output = "Output";
+
+constexpr std::array fit_table{
+    OptionSpec{"-m,--model", "MODEL", "llama3.1-8b", "", question, "model of the catalog, see 'vramfit models'"},
+    OptionSpec{"--quant", "TYPE", "q4_k_m", "", question, "file type of the weights, see 'vramfit quants'"},
+    OptionSpec{"-c,--ctx,--ctx-size", "N", "32768", "", question,
+               "context in tokens: 32768, 32k, or max; left out: the largest that fits"},
+    OptionSpec{"-g,--gpu", "GPU", "24GB", "", question,
+               "size (24GB), name (rtx4090, see 'vramfit gpus') or several (2x24GB); repeatable"},
+    OptionSpec{"--free", "SIZE", "22GiB", "", question, "memory free on each GPU now, instead of its total"},
+    OptionSpec{"--reserve", "SIZE", "1GiB", "", question, "memory kept out of use on each GPU"},
+    OptionSpec{"--margin", "SIZE", "1GiB", "", question, "headroom under which a fit counts as tight (1GiB)"},
+    OptionSpec{"--runtime", "NAME", "llama.cpp", "", question, "llama.cpp (means llama-server) or llama-cli"},
+
+    OptionSpec{"-ctk,--cache-type-k", "TYPE", "q8_0", "", settings, "type of the K cache (f16)"},
+    OptionSpec{"-ctv,--cache-type-v", "TYPE", "q8_0", "", settings, "type of the V cache (f16)"},
+    OptionSpec{"--cache-type", "TYPE", "q8_0", "", settings, "both at once"},
+    OptionSpec{"-fa,--flash-attn", "on|off|auto", "on", "on", settings, "flash attention (auto)"},
+    OptionSpec{"-np,--parallel", "N", "4", "", settings, "slots (llama-server: 4, sharing one context)"},
+    OptionSpec{"-kvu,--kv-unified", "", "", "", settings, "all slots share one context"},
+    OptionSpec{"-no-kvu,--no-kv-unified", "", "", "", settings, "each slot has its share of the context"},
+    OptionSpec{"-b,--batch-size", "N", "2048", "", settings, "logical batch (2048)"},
+    OptionSpec{"-ub,--ubatch-size", "N", "512", "", settings, "physical batch (512)"},
+    OptionSpec{"-ngl,--gpu-layers,--n-gpu-layers", "N|all", "99", "", settings, "layers on the GPU (all)"},
+    OptionSpec{"-ts,--tensor-split", "A,B,...", "3,1", "", settings, "share of each GPU (equal)"},
+    OptionSpec{"-ncmoe,--n-cpu-moe", "N", "10", "", settings, "experts of the first N layers in RAM"},
+    OptionSpec{"-cmoe,--cpu-moe", "", "", "", settings, "experts of all layers in RAM"},
+    OptionSpec{"-nkvo,--no-kv-offload", "", "", "", settings, "KV cache in RAM"},
+    OptionSpec{"--no-op-offload", "", "", "", settings, "operations on weights in RAM stay on the CPU"},
+    OptionSpec{"--swa-full", "", "", "", settings, "sliding-window layers cache the whole context"},
+    OptionSpec{"--embeddings,--embedding", "", "", "", settings, "the server gives embeddings"},
+    OptionSpec{"--mtp", "", "", "", settings, "speculation with the model's own MTP block"},
+    OptionSpec{"--no-imatrix", "", "", "", settings, "weights quantized without an importance matrix"},
+
+    OptionSpec{"--format", "text|json", "json", "", output, "how to answer (text)"},
+    OptionSpec{"--json", "", "", "", output, "short for --format json"},
+    OptionSpec{"--explain", "", "", "", output, "show the arithmetic, term by term"},
+    OptionSpec{"--strict", "", "", "", output, "a tight fit is a failure"},
+    OptionSpec{"-q,--quiet", "", "", "", output, "the exit code alone"},
+    OptionSpec{"--color,--colour", "auto|always|never", "never", "", output,
+               "auto: on a terminal, unless NO_COLOR is set"},
+    OptionSpec{"--version", "", "", "", output, "version, and whose memory rules are built in"},
+    OptionSpec{"-h,--help", "", "", "", output, "this text"},
+};
+
+constexpr std::array listing_table{
+    OptionSpec{"--format", "text|json", "json", "", output, "how to answer (text)"},
+    OptionSpec{"--json", "", "", "", output, "short for --format json"},
+    OptionSpec{"--color,--colour", "auto|always|never", "never", "", output,
+               "auto: on a terminal, unless NO_COLOR is set"},
+    OptionSpec{"-h,--help", "", "", "", output, "this text"},
+};
+
+std::string with_dashes(std::string_view spelling) {
+    std::string result(spelling);
+    if (result.starts_with("--")) {
+        std::replace(result.begin(), result.end(), '_', '-');
+    }
+    return result;
+}
+
+} // namespace
+
+std::vector<std::string_view> OptionSpec::all_spellings() const {
+    std::vector<std::string_view> result;
+    for (std::string_view rest = spellings; !rest.empty();) {
+        const std::size_t end = std::min(rest.find(','), rest.size());
+        result.push_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return result;
+}
+
+std::string_view OptionSpec::name() const {
+    const std::string_view tail = spellings.substr(spellings.find("--"));
+    return tail.substr(0, tail.find(','));
+}
+
+std::span<const OptionSpec> fit_options() { return fit_table; }
+
+std::span<const OptionSpec> listing_options() { return listing_table; }
+
+const OptionSpec* find_option(std::span<const OptionSpec> options, std::string_view spelling) {
+    const std::string wanted = with_dashes(spelling);
+    for (const OptionSpec& option : options) {
+        const auto known = option.all_spellings();
+        if (std::find(known.begin(), known.end(), wanted) != known.end()) return &option;
+    }
+    return nullptr;
+}
+
+std::string unknown_option(std::span<const OptionSpec> options, std::string_view spelling) {
+    const std::string_view given = spelling.substr(0, spelling.find('='));
+    std::vector<std::string_view> candidates;
+    for (const OptionSpec& option : options) {
+        // Short forms are near to everything: only the other multi-letter ones are worth a guess.
+        for (const std::string_view known : option.all_spellings()) {
+            if (known.starts_with("--") || (known.size() > 2 && !given.starts_with("--"))) candidates.push_back(known);
+        }
+    }
+    // Dots, commas and spaces in a name would break the line's shape; quote() takes care of what is no option at all.
+    const bool plain = given.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
+                       std::string_view::npos;
+    const std::string hint = did_you_mean(given, candidates, 2);
+    return "unknown option " + (plain && given.size() <= 40 ? std::string(given) : quote(given)) +
+           (hint.empty() ? "; see vramfit --help" : hint);
+}
+
+} // namespace vramfit::cli

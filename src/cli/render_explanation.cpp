@@ -1,0 +1,143 @@
+#include "cli/explain_caches.hpp"
+#include "cli/layout.hpp"
+#include "cli/render.hpp"
+#include "cli/weight_groups.hpp"
+#include "vramfit/base/bytes.hpp"
+
+namespace vramfit::cli {
+namespace {
+
+constexpr std::size_t most_types = 4;
+
+/// "4403.49": MiB as llama.cpp's log prints buffers, for comparisons.
+std::string mib_number(std::uint64_t bytes) {
+    std::string text = format_exact_mib(bytes);
+    text.resize(text.find(' '));
+    return text;
+}
+
+std::string heading(std::string_view text, const Terminal& terminal) {
+    return "\n  " + terminal.paint(Color::bold, text) + "\n";
+}
+
+std::string type_list(const std::vector<std::string_view>& types) {
+    std::string text;
+    for (std::size_t i = 0; i < types.size() && i < most_types; ++i) {
+        text += (i == 0 ? "" : ", ") + std::string(types[i]);
+    }
+    return text + (types.size() > most_types ? ", ..." : "");
+}
+
+std::string group_line(std::string_view name, std::uint64_t tensors, std::uint64_t parameters, std::uint64_t bytes,
+                       std::string_view types) {
+    std::string line = "    " + pad_right(name, 13) + pad_left(std::to_string(tensors), 6) +
+                       (tensors == 1 ? " tensor " : " tensors") + pad_left(parameters_text(parameters), 8) +
+                       pad_left(mib_number(bytes), 12) + " MiB";
+    return types.empty() ? line + "\n" : line + "  " + std::string(types) + "\n";
+}
+
+std::string groups_text(const Answer& answer, const Model& model, bool imatrix) {
+    std::string text;
+    WeightGroup sum;
+    for (const WeightGroup& group : weight_groups(model, parse_file_type(answer.settings.quant), imatrix)) {
+        text += group_line(group.name, group.tensors, group.parameters, group.bytes, type_list(group.types));
+        sum.tensors += group.tensors;
+        sum.parameters += group.parameters;
+        sum.bytes += group.bytes;
+    }
+    return text + group_line("in the file", sum.tensors, sum.parameters, sum.bytes, "");
+}
+
+/// "GPU 0 4403.49 MiB, in RAM 281.81 MiB".
+std::string places(const Answer& answer, std::uint64_t DeviceMemory::*part) {
+    std::string text;
+    for (std::size_t i = 0; i < answer.devices.size(); ++i) {
+        text += "GPU " + std::to_string(i) + " " + format_exact_mib(answer.devices[i].memory.*part) + ", ";
+    }
+    return text + "in RAM " + format_exact_mib(answer.host.*part);
+}
+
+std::string weights_text(const Answer& answer, const Model* model, bool imatrix, const Terminal& terminal) {
+    return heading("weights, " + answer.settings.quant, terminal) +
+           (model ? groups_text(answer, *model, imatrix)
+                  : "    in the file " + format_exact_mib(answer.model.tensor_bytes) + "\n") +
+           wrapped("    ", "loaded: " + places(answer, &DeviceMemory::weights));
+}
+
+std::string caches_text(const Answer& answer, const Model* model, const Terminal& terminal) {
+    const auto lines = cache_formulas(answer, model, terminal);
+    if (lines.empty()) return "";
+    std::string text = heading("caches", terminal);
+    bool state = false;
+    for (const std::string& line : lines) text += wrapped("    ", line);
+    for (const Cache& cache : answer.estimate.caches) state = state || cache.recurrent;
+    text += wrapped("    ", "KV cache: " + places(answer, &DeviceMemory::kv_cache));
+    if (state) text += wrapped("    ", "state: " + places(answer, &DeviceMemory::recurrent_state));
+    return text;
+}
+
+std::string compute_text(const Answer& answer, const Terminal& terminal) {
+    const MemoryEstimate& estimate = answer.estimate;
+    std::string how = "replay of the prompt graph: " + std::to_string(estimate.context.n_tokens) + " tokens, " +
+                      std::to_string(estimate.context.n_outputs) + " outputs, flash attention " +
+                      (estimate.flash_attn ? "on" : "off") + ": " + std::to_string(estimate.n_nodes) + " nodes, " +
+                      std::to_string(estimate.n_splits) + " splits";
+    if (answer.compute_basis != Basis::exact) {
+        how = "modelled by a formula, at most " + format_exact_mib(answer.compute_error) + " more";
+    }
+    std::string text = heading("compute buffers", terminal) + wrapped("    ", how) +
+                       wrapped("    ", places(answer, &DeviceMemory::compute));
+    if (answer.host.output > 0) text += "    output buffer in RAM " + format_exact_mib(answer.host.output) + "\n";
+    return text;
+}
+
+std::string overhead_text(const Answer& answer, const Terminal& terminal) {
+    std::string text = heading("overhead", terminal);
+    for (std::size_t i = 0; i < answer.devices.size(); ++i) {
+        const DeviceAnswer& device = answer.devices[i];
+        text +=
+            wrapped("    GPU " + std::to_string(i) + ": ", device.overhead_basis + " = " + format_mib(device.overhead));
+    }
+    return text;
+}
+
+std::string equation(const DeviceAnswer& device) {
+    std::string terms;
+    const auto add = [&](std::string_view name, std::uint64_t bytes) {
+        if (bytes == 0) return;
+        terms += (terms.empty() ? "" : " + ") + std::string(name) + " " + mib_number(bytes);
+    };
+    add("weights", device.memory.weights);
+    add("KV cache", device.memory.kv_cache);
+    add("state", device.memory.recurrent_state);
+    add("compute", device.memory.compute);
+    add("overhead", device.overhead);
+    return terms + " = " + format_exact_mib(device.required);
+}
+
+std::string balance(const DeviceAnswer& device) {
+    const bool fits = device.required <= device.available;
+    const std::uint64_t rest = fits ? device.available - device.required : device.required - device.available;
+    return mib_number(device.available) + (device.available == device.total ? "" : " usable") + " - " +
+           mib_number(device.required) + " = " + (fits ? "" : "-") + format_exact_mib(rest) +
+           (fits ? " free" : ": too much");
+}
+
+std::string sums_text(const Answer& answer, const Terminal& terminal) {
+    std::string text = heading("sum", terminal);
+    for (std::size_t i = 0; i < answer.devices.size(); ++i) {
+        const std::string name = "    GPU " + std::to_string(i) + ": ";
+        text += wrapped(name, equation(answer.devices[i])) +
+                wrapped(std::string(name.size(), ' '), balance(answer.devices[i]));
+    }
+    return text;
+}
+
+} // namespace
+
+std::string render_explanation(const Answer& answer, const Model* model, bool imatrix, const Terminal& terminal) {
+    return weights_text(answer, model, imatrix, terminal) + caches_text(answer, model, terminal) +
+           compute_text(answer, terminal) + overhead_text(answer, terminal) + sums_text(answer, terminal);
+}
+
+} // namespace vramfit::cli

@@ -1,0 +1,226 @@
+#include "cli/bars.hpp"
+#include "cli/layout.hpp"
+#include "cli/render.hpp"
+#include "vramfit/base/bytes.hpp"
+
+#include <algorithm>
+
+namespace vramfit::cli {
+namespace {
+
+constexpr std::size_t most_suggestions = 3;
+
+/// "FIT", "TIGHT", "OOM", "REFUSED", in its colour.
+std::string word_of(Verdict verdict, const Terminal& terminal) {
+    std::string word(name_of(verdict));
+    std::transform(word.begin(), word.end(), word.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+    const bool good = verdict == Verdict::fit;
+    return terminal.paint(good ? Color::green : verdict == Verdict::tight ? Color::yellow : Color::red, word);
+}
+
+std::uint64_t magnitude(std::int64_t headroom) {
+    return headroom < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(headroom)
+                        : static_cast<std::uint64_t>(headroom);
+}
+
+/// "2 x 24GB, rtx4090".
+std::string names_of(const std::vector<DeviceAnswer>& devices) {
+    std::string names;
+    for (std::size_t i = 0; i < devices.size();) {
+        std::size_t end = i;
+        while (end < devices.size() && devices[end].name == devices[i].name) ++end;
+        names += names.empty() ? "" : ", ";
+        if (end - i > 1) names += std::to_string(end - i) + " x ";
+        names += devices[i].name;
+        i = end;
+    }
+    return names;
+}
+
+std::string cache_types_of(const EffectiveSettings& settings) {
+    const std::string k(traits(settings.type_k).name);
+    return settings.type_k == settings.type_v ? k : k + "/" + std::string(traits(settings.type_v).name);
+}
+
+bool has_cache(const Answer& answer) {
+    return answer.host.kv_cache > 0 || std::any_of(answer.devices.begin(), answer.devices.end(),
+                                                   [](const auto& device) { return device.memory.kv_cache > 0; });
+}
+
+/// What was asked, as it was understood.
+std::string header(const Answer& answer) {
+    const EffectiveSettings& settings = answer.settings;
+    std::string left = answer.model.id + "  " + settings.quant + "  ctx " + std::to_string(settings.n_ctx);
+    if (settings.n_ctx_per_seq != settings.n_ctx) {
+        left += " (" + std::to_string(settings.parallel) + " x " + std::to_string(settings.n_ctx_per_seq) + ")";
+    }
+    if (has_cache(answer)) left += "  KV " + cache_types_of(settings);
+    return edges(left, names_of(answer.devices) + ", " + settings.runtime);
+}
+
+/// Why a fit is tight.
+std::string tight_reason(const DeviceAnswer& device, std::uint64_t margin) {
+    if (device.wanted > margin) return ": the estimate may be off by " + size_text(device.error);
+    return ": less than the margin of " + size_text(margin);
+}
+
+std::string verdict_line(const DeviceAnswer& device, std::uint64_t margin, const Terminal& terminal) {
+    std::string line = word_of(device.verdict, terminal) + "   " + part_of_text(device.required, device.available) +
+                       ", " + size_text(magnitude(device.headroom)) + (device.headroom < 0 ? " too much" : " free");
+    if (device.verdict == Verdict::tight) line += tight_reason(device, margin);
+    return line + "\n";
+}
+
+std::string usable_line(const DeviceAnswer& device) {
+    if (device.available == device.total) return "";
+    std::string line = "  " + part_of_text(device.available, device.total) + " can be used";
+    if (device.reserve > 0) line += ", " + size_text(device.reserve) + " are kept in reserve";
+    return line + "\n";
+}
+
+/// "typical, 0.6 to 1.0 GiB".
+std::string overhead_note(const DeviceAnswer& device) {
+    if (device.overhead_low == device.overhead_high) return "typical";
+    std::string low = size_text(device.overhead_low);
+    const std::string high = size_text(device.overhead_high);
+    const std::string_view unit = std::string_view(high).substr(high.find(' '));
+    if (low.ends_with(unit)) low.resize(low.size() - unit.size());
+    return "typical, " + low + " to " + high;
+}
+
+std::string per_token_note(const Answer& answer) {
+    const bool whole = answer.devices.size() == 1 && answer.host.kv_cache == 0 && answer.kv_bytes_per_token > 0;
+    return whole ? format_bytes(answer.kv_bytes_per_token) + "/token" : "";
+}
+
+std::string compute_note(const Answer& answer) {
+    if (answer.compute_basis == Basis::exact) return "";
+    return answer.compute_error > 0 ? "modelled, +" + size_text(answer.compute_error) + " at most" : "modelled";
+}
+
+std::string chart(const Answer& answer, const DeviceAnswer& device, const Terminal& terminal) {
+    const DeviceMemory& memory = device.memory;
+    std::vector<BarRow> rows{{"weights", memory.weights}};
+    if (memory.kv_cache > 0) rows.push_back({"KV cache", memory.kv_cache, per_token_note(answer)});
+    if (memory.recurrent_state > 0) rows.push_back({"state", memory.recurrent_state, "recurrent layers"});
+    rows.push_back({"compute", memory.compute, compute_note(answer)});
+    if (device.overhead > 0) rows.push_back({"overhead", device.overhead, overhead_note(device)});
+    rows.push_back({device.headroom < 0 ? "missing" : "free", magnitude(device.headroom), "", true});
+    return bar_chart(rows, std::max(device.available, device.required), terminal);
+}
+
+std::string one_device(const Answer& answer, const Terminal& terminal) {
+    const DeviceAnswer& device = answer.devices.front();
+    return "  " + verdict_line(device, answer.margin, terminal) + usable_line(device) + "\n" +
+           chart(answer, device, terminal);
+}
+
+/// The verdict on all devices: "OOM   on 1 of 2 GPUs".
+std::string summary_line(const Answer& answer, const Terminal& terminal) {
+    const auto worst = std::count_if(answer.devices.begin(), answer.devices.end(),
+                                     [&](const DeviceAnswer& device) { return device.verdict == answer.verdict; });
+    const auto all = static_cast<std::ptrdiff_t>(answer.devices.size());
+    std::string where = std::to_string(worst) + " of " + std::to_string(all);
+    if (worst == all) where = all == 2 ? "both" : "all " + std::to_string(all);
+    return "  " + word_of(answer.verdict, terminal) + "   on " + where + " GPUs\n";
+}
+
+std::string several_devices(const Answer& answer, const Terminal& terminal) {
+    std::string text = summary_line(answer, terminal);
+    for (std::size_t i = 0; i < answer.devices.size(); ++i) {
+        const DeviceAnswer& device = answer.devices[i];
+        text += "\n  GPU " + std::to_string(i) + ": " + device.name + "   " +
+                verdict_line(device, answer.margin, terminal) + usable_line(device) + "\n" +
+                chart(answer, device, terminal);
+    }
+    return text;
+}
+
+/// "in RAM 0.6 GiB: weights 0.3 GiB, compute 0.3 GiB".
+std::string host_line(const HostMemory& host) {
+    if (host.total() == 0) return "";
+    std::string parts;
+    const auto add = [&](std::string_view name, std::uint64_t bytes) {
+        if (bytes == 0) return;
+        parts += (parts.empty() ? "" : ", ") + std::string(name) + " " + size_text(bytes);
+    };
+    add("weights", host.weights);
+    add("KV cache", host.kv_cache);
+    add("state", host.recurrent_state);
+    add("compute", host.compute);
+    add("output", host.output);
+    return "\n" + wrapped("  " + pad_right("in RAM", 9) + pad_left(size_text(host.total()), 9) + "  ", parts);
+}
+
+std::string limit_text(const MaxContext& context) {
+    if (context.limited_by == ContextLimit::model) return " (all the model was trained for)";
+    if (context.limited_by == ContextLimit::setting) return " (the settings allow no more)";
+    return context.tight > context.fit ? " (tight up to " + std::to_string(context.tight) + ")" : "";
+}
+
+std::string largest_context(const Answer& answer) {
+    const MaxContext& context = answer.max_ctx;
+    if (context.tight == 0) return wrapped("  largest context: ", "none: it does not fit at any");
+    if (context.fit == 0) return wrapped("  largest context: ", std::to_string(context.tight) + ", and that is tight");
+    return wrapped("  largest context: ", std::to_string(context.fit) + limit_text(context));
+}
+
+std::string failure_text(const Answer& answer) {
+    if (!answer.failure) return "";
+    const Failure& failure = *answer.failure;
+    std::string when = "when it loads the model";
+    if (failure.when == "context") when = "when it creates the context";
+    if (failure.when == "generation") when = "while it generates";
+    if (failure.at_tokens) when += ", at " + std::to_string(*failure.at_tokens) + " tokens";
+    return "\n" + wrapped("  ", answer.settings.runtime + " will say, " + when + ":") +
+           wrapped("    ", failure.message);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+    return text;
+}
+
+std::string suggestions_text(const Answer& answer, const Terminal& terminal) {
+    if (answer.suggestions.empty()) return "";
+    std::string text = "\n  what helps:\n";
+    for (std::size_t i = 0; i < std::min(answer.suggestions.size(), most_suggestions); ++i) {
+        const Suggestion& suggestion = answer.suggestions[i];
+        const std::string flags = joined(suggestion.flags);
+        text += wrapped("    " + pad_right(word_of(suggestion.verdict, terminal), 7),
+                        suggestion.summary + (flags.empty() ? "" : ": " + flags));
+    }
+    return text;
+}
+
+/// The command to run: of the question, or of the first change that helps.
+std::string command_line(const Answer& answer) {
+    const bool runs = answer.verdict == Verdict::fit || answer.verdict == Verdict::tight;
+    if (runs && !answer.command.empty()) return wrapped("  run: ", answer.command, " \\");
+    if (runs || answer.suggestions.empty() || answer.suggestions.front().command.empty()) return "";
+    return "\n" + wrapped("  run: ", answer.suggestions.front().command, " \\");
+}
+
+std::string notes_text(const Answer& answer) {
+    std::string text;
+    for (const std::string& note : answer.notes) text += wrapped("  note: ", note);
+    return text.empty() ? "" : "\n" + text;
+}
+
+} // namespace
+
+std::string render_text(const Answer& answer, const Terminal& terminal) {
+    std::string text = header(answer) + "\n";
+    if (answer.verdict == Verdict::refused) {
+        text += "  " + word_of(answer.verdict, terminal) + "   " + answer.settings.runtime +
+                " does not start with these settings\n";
+    } else {
+        text += answer.devices.size() == 1 ? one_device(answer, terminal) : several_devices(answer, terminal);
+        text += host_line(answer.host) + "\n" + largest_context(answer);
+    }
+    text += failure_text(answer) + suggestions_text(answer, terminal) + command_line(answer);
+    return text + notes_text(answer);
+}
+
+} // namespace vramfit::cli
