@@ -84,13 +84,16 @@ std::optional<ComputePlan> ComputePlanner::plan_folded(const Schedule& s, const 
             return std::nullopt;
     }
     ComputePlan plan = plan_of(s, replayed);
-    const auto& before = s.graph.n_nodes_before;
+    const auto& before = s.graph.counts_before;
     const auto& kinds = builder_.layer_kinds();
-    std::vector<std::uint64_t> n_nodes(builder_.n_kinds()); // of a layer, by kind
+    std::vector<Graph::Counts> counts(builder_.n_kinds()); // of a layer, by kind
     for (std::size_t i = 0; i < fold.layers.size(); ++i)
-        n_nodes[kinds[static_cast<std::size_t>(fold.layers[i])]] = before[i + 1] - before[i];
-    for (const std::int32_t il : fold.removed)
-        plan.n_nodes += n_nodes[kinds[static_cast<std::size_t>(il)]];
+        counts[kinds[static_cast<std::size_t>(fold.layers[i])]] = {before[i + 1].n_nodes - before[i].n_nodes,
+                                                                   before[i + 1].n_leafs - before[i].n_leafs};
+    for (const std::int32_t il : fold.removed) {
+        plan.n_nodes += counts[kinds[static_cast<std::size_t>(il)]].n_nodes;
+        plan.n_leafs += counts[kinds[static_cast<std::size_t>(il)]].n_leafs;
+    }
     return plan;
 }
 
@@ -121,6 +124,7 @@ ComputePlan ComputePlanner::plan_of(const Schedule& s, const Replay& replayed) {
     plan.host_bytes = plan.device_bytes.back();
     plan.device_bytes.pop_back();
     plan.n_nodes = s.graph.n_nodes;
+    plan.n_leafs = s.graph.n_leafs;
     plan.n_splits = s.n_splits;
     return plan;
 }

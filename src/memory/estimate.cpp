@@ -54,15 +54,29 @@ std::optional<std::string> Estimator::quant_refusal(FileType file_type, bool ima
     return weights(file_type, imatrix).refused;
 }
 
-void Estimator::place_weights(const Weights& w, const Placement& placement, MemoryEstimate& estimate) const {
-    const auto n_layer = static_cast<std::ptrdiff_t>(model_->n_layer());
-    const std::set<std::int32_t> with_layers(placement.layer_device.begin(), placement.layer_device.begin() + n_layer);
+/// Where a tensor that layers share lies: a copy on every device with a layer that uses it.
+std::set<std::int32_t> Estimator::devices_of_shared(const Tensor& tensor, const Placement& placement) {
+    const Expression* condition = nullptr;
+    for (const TensorTemplate& t : model_->architecture->tensor_templates) {
+        if (model_->architecture->tensors.at(t.name) == model_->name_of(tensor))
+            condition = &t.condition;
+    }
+    std::set<std::int32_t> devices;
+    for (std::uint32_t il = 0; il < model_->n_layer(); ++il) {
+        eval_.enter_layer(static_cast<std::int32_t>(il));
+        if (condition == nullptr || eval_.holds(*condition))
+            devices.insert(placement.layer_device[il]);
+    }
+    return devices;
+}
+
+void Estimator::place_weights(const Weights& w, const Placement& placement, MemoryEstimate& estimate) {
     for (std::size_t i = 0; i < model_->tensors.size(); ++i) {
         if (!placement.loaded[i])
             continue;
         const Tensor& tensor = model_->tensors[i];
         if (tensor.section == TensorSection::each) {
-            for (const std::int32_t device : with_layers)
+            for (const std::int32_t device : devices_of_shared(tensor, placement))
                 memory_at(estimate, device).weights += alloc_size(tensor, w.types[i], device);
             continue;
         }
@@ -89,6 +103,13 @@ std::vector<Cache> Estimator::caches(const Settings& settings, const ContextPlan
     return plan_caches(eval_, settings, context, placement, settings.flash_attn == FlashAttention::off);
 }
 
+/// Logits of one token a sequence, and with embeddings on these as well (llama-context.cpp, `output_reserve`).
+std::uint64_t Estimator::output_bytes(const Settings& settings, const ContextPlan& context) {
+    const auto width = [&](std::string_view name) { return static_cast<std::uint64_t>(eval_.value_or(name, 0)); };
+    const std::uint64_t row = width("n_vocab") + (settings.embeddings ? width("n_embd") : 0);
+    return checked_mul(checked_mul(4, context.n_seqs), row);
+}
+
 MemoryEstimate Estimator::estimate(const Deployment& deployment) {
     const Settings& settings = deployment.settings;
     MemoryEstimate e;
@@ -100,7 +121,7 @@ MemoryEstimate Estimator::estimate(const Deployment& deployment) {
     place_weights(w, placement, e);
     e.caches = caches(settings, e.context, placement);
     place_caches(e);
-    e.host.output = checked_mul(4 * e.context.n_seqs, static_cast<std::uint64_t>(eval_.value_or("n_vocab", 0)));
+    e.host.output = output_bytes(settings, e.context);
     e.refusal = settings_refusal(eval_, settings, e.caches);
     if (e.refusal)
         return e;
@@ -111,7 +132,7 @@ MemoryEstimate Estimator::estimate(const Deployment& deployment) {
     for (std::size_t i = 0; i < e.devices.size(); ++i)
         e.devices[i].compute = compute.device_bytes[i];
     e.host.compute = compute.host_bytes;
-    e.refusal = graph_refusal(compute.n_nodes, model_->tensors.size());
+    e.refusal = graph_refusal(eval_, compute.n_nodes + compute.n_leafs);
     return e;
 }
 

@@ -72,7 +72,7 @@ public:
         il_ = il;
         tag_ = tag;
         if (il >= 0)
-            graph_.n_nodes_before.push_back(graph_.n_nodes);
+            graph_.counts_before.push_back({graph_.n_nodes, n_leafs()});
         kv_il_ = kv_il;
         attention_ = attention;
         recurrent_ = recurrent;
@@ -84,9 +84,14 @@ public:
             emit(line);
     }
 
-    Graph take() { return std::move(graph_); }
+    Graph take() {
+        graph_.n_leafs = n_leafs();
+        return std::move(graph_);
+    }
 
 private:
+    std::uint64_t n_leafs() const { return graph_.tensors.size() - graph_.nodes.size(); }
+
     void emit(const Resolved& r) {
         switch (r.line->kind) {
         case GraphLine::Kind::touch: source(r, r.line->sources.front()); return;
@@ -94,6 +99,7 @@ private:
             results_[r.line->result] = results_[static_cast<std::size_t>(r.line->sources.front().index)];
             return;
         case GraphLine::Kind::store: return emit_store(r);
+        case GraphLine::Kind::repeat: return; // resolved into the lines that it repeats
         case GraphLine::Kind::node: break;
         }
         if (r.line->op == Op::sum_experts)
@@ -115,15 +121,24 @@ private:
             graph_.n_nodes += r.count > 1 ? r.count - 1 : 0;
         }
         t.output = r.output;
-        t.on_host = r.line->on_host || (t.op == Op::flash_attn_ext && !has_kernel(t));
+        t.on_host = r.line->on_host || !cuda_supports(t);
         t.line = r.line;
         results_[r.line->result] = add_node(t, scratch_);
     }
 
+    /// Has CUDA a kernel for the node whose sources were just gathered?
+    bool cuda_supports(const GraphTensor& t) const {
+        switch (t.op) {
+        case Op::flash_attn_ext: return scratch_.size() < 3 || has_attention_kernel(t);
+        // Neither takes iq4_nl, which only caches can be (ggml-cuda.cu, supports_op).
+        case Op::get_rows: return tensor(scratch_[0]).type != TensorType::iq4_nl;
+        case Op::lightning_indexer: return tensor(scratch_[1]).type != TensorType::iq4_nl;
+        default: return true;
+        }
+    }
+
     /// K is [head, cells, KV heads], V likewise; the result is [head of V, heads, tokens].
-    bool has_kernel(const GraphTensor& t) const {
-        if (scratch_.size() < 3)
-            return true;
+    bool has_attention_kernel(const GraphTensor& t) const {
         const GraphTensor& k = tensor(scratch_[1]);
         const GraphTensor& v = tensor(scratch_[2]);
         return cuda_flash_attention(k.type, v.type, k.ne[0], v.ne[0], k.ne[2] == 0 ? 0 : t.ne[1] / k.ne[2]);
@@ -365,7 +380,7 @@ void GraphBuilder::classify_layers() {
             eval_.collect_layer_terms(arch_.conditions[condition], terms);
         for (const Expression& e : line.ne)
             eval_.collect_layer_terms(e, terms);
-        for (const Expression* e : {&line.bytes, &line.cut, &line.output, &line.count})
+        for (const Expression* e : {&line.bytes, &line.cut, &line.output, &line.count, &line.times})
             eval_.collect_layer_terms(*e, terms);
         for (const SourceRef& ref : line.sources) {
             if (ref.kind == SourceRef::Kind::weight && ref.optional && !ref.global)
@@ -444,18 +459,42 @@ std::vector<GraphBuilder::Resolved> GraphBuilder::resolve(const GraphRequest& re
                                                           const std::vector<GraphLine>& lines) {
     std::vector<Resolved> resolved;
     resolved.reserve(lines.size());
-    for (const GraphLine& line : lines) {
+    resolve(request, lines, resolved);
+    return resolved;
+}
+
+void GraphBuilder::resolve(const GraphRequest& request, std::span<const GraphLine> lines,
+                           std::vector<Resolved>& resolved) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const GraphLine& line = lines[i];
         const bool holds = std::ranges::all_of(
             line.conditions, [&](std::uint32_t c) { return eval_.eval(arch_.conditions[c]) != 0; });
-        if (!holds)
-            continue;
         try {
-            resolved.push_back(resolve_line(request, line));
+            if (line.kind == GraphLine::Kind::repeat) {
+                if (holds)
+                    repeat(request, line, lines.subspan(i + 1, line.n_lines), resolved);
+                i += line.n_lines;
+            } else if (holds) {
+                resolved.push_back(resolve_line(request, line));
+            }
         } catch (const Error& e) {
             throw Error(line.where.text() + ": " + e.what());
         }
     }
-    return resolved;
+}
+
+void GraphBuilder::repeat(const GraphRequest& request, const GraphLine& line, std::span<const GraphLine> lines,
+                          std::vector<Resolved>& resolved) {
+    constexpr std::uint64_t max_times = 1024; // bounds what a mistaken template can ask for
+    const double outer = eval_.get(Builtin::round);
+    const std::uint64_t times = eval_.count(line.times, "a number of repetitions");
+    if (times > max_times)
+        throw Error(std::to_string(times) + " repetitions are too many");
+    for (std::uint64_t round = 0; round < times; ++round) {
+        eval_.set(Builtin::round, static_cast<double>(round));
+        resolve(request, lines, resolved);
+    }
+    eval_.set(Builtin::round, outer);
 }
 
 Graph GraphBuilder::build(const GraphRequest& request, std::span<const std::int32_t> layers) {

@@ -44,7 +44,8 @@ std::uint64_t common_head(Evaluator& e, const Cache& cache, std::string_view sym
 }
 
 void plan_rotation(Evaluator& e, const Settings& settings, const CacheTemplate& t, Cache& cache) {
-    if (t.v.empty()) // a latent cache (MLA) is not rotated
+    const bool rotated = t.rotated.empty() ? !t.v.empty() : e.eval(t.rotated) != 0; // MLA's latent rows are not
+    if (!rotated)
         return;
     if (traits(settings.type_k).quantized) {
         const std::uint64_t head = common_head(e, cache, "head_k");
@@ -60,16 +61,19 @@ void plan_rotation(Evaluator& e, const Settings& settings, const CacheTemplate& 
 
 /// Without flash attention V lies transposed, and where the layers of a model differ every one takes the width of the
 /// widest (llama-kv-cache.cpp).
-void plan_v_layout(bool v_trans, std::vector<Cache>& caches) {
+void plan_v_layout(bool v_trans, const std::vector<CacheTemplate>& templates, std::vector<Cache>& caches) {
     std::uint64_t widest = 0;
-    for (const Cache& cache : caches) {
-        for (const CacheLayer& layer : cache.layers)
-            widest = std::max(widest, layer.v_own);
+    for (std::size_t i = 0; i < caches.size(); ++i) {
+        for (const CacheLayer& layer : caches[i].layers) {
+            if (!templates[i].apart)
+                widest = std::max(widest, layer.v_own);
+        }
     }
-    for (Cache& cache : caches) {
-        cache.n_v_max = widest;
-        for (CacheLayer& layer : cache.layers)
-            layer.v_width = v_trans && cache.has_v ? widest : layer.v_own;
+    for (std::size_t i = 0; i < caches.size(); ++i) {
+        caches[i].n_v_max = widest;
+        const bool padded = v_trans && caches[i].has_v && !templates[i].apart;
+        for (CacheLayer& layer : caches[i].layers)
+            layer.v_width = padded ? widest : layer.v_own;
     }
 }
 
@@ -157,7 +161,7 @@ std::vector<Cache> plan_caches(Evaluator& e, const Settings& settings, const Con
         plan_rotation(e, settings, t, cache);
         caches.push_back(std::move(cache));
     }
-    plan_v_layout(v_trans, caches);
+    plan_v_layout(v_trans, architecture.caches, caches);
     for (Cache& cache : caches)
         size_layers(settings, cache);
     return caches;

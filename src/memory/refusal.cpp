@@ -1,6 +1,7 @@
 #include "refusal.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace vramfit {
 namespace {
@@ -42,12 +43,15 @@ std::optional<std::string> indivisible_head(Evaluator& e, const std::vector<Cach
 std::optional<std::string> settings_refusal(Evaluator& e, const Settings& settings, const std::vector<Cache>& caches) {
     if (auto refusal = differing_types(settings, caches))
         return refusal;
-    if (auto refusal = indivisible_head(e, caches, settings.type_k, "head_k", 'K'))
-        return refusal;
-    if (auto refusal = indivisible_head(e, caches, settings.type_v, "head_v", 'V'))
-        return refusal;
-    if (settings.flash_attn == FlashAttention::off && traits(settings.type_v).quantized)
-        return "quantized V cache requires flash_attn to be enabled";
+    if (settings.flash_attn == FlashAttention::off) { // the head sizes are then not looked at
+        if (traits(settings.type_v).quantized)
+            return "quantized V cache requires flash_attn to be enabled";
+    } else {
+        if (auto refusal = indivisible_head(e, caches, settings.type_k, "head_k", 'K'))
+            return refusal;
+        if (auto refusal = indivisible_head(e, caches, settings.type_v, "head_v", 'V'))
+            return refusal;
+    }
     for (const Refusal& rule : e.architecture().refusals) {
         if (e.eval(rule.condition) != 0)
             return rule.message;
@@ -55,12 +59,19 @@ std::optional<std::string> settings_refusal(Evaluator& e, const Settings& settin
     return std::nullopt;
 }
 
-std::optional<std::string> graph_refusal(std::uint64_t n_nodes, std::size_t n_tensors) {
-    const std::uint64_t limit = std::max<std::uint64_t>(1024, 8 * n_tensors);
-    if (n_nodes <= limit)
+std::optional<std::string> graph_refusal(Evaluator& e, std::uint64_t n_tensors_in_graph) {
+    // The primes just above the powers of two (ggml.c).
+    static constexpr std::uint64_t hash_sizes[] = {1031, 2053, 4099, 8209, 16411, 32771, 65537, 131101, 262147};
+    const std::uint64_t n_tensors = e.model().tensors.size();
+    const std::uint64_t max_nodes =
+        e.value_or("wide_graph", 0) != 0
+            ? std::max(40 * static_cast<std::uint64_t>(e.get(Builtin::n_tokens)), 32 * n_tensors)
+            : std::max<std::uint64_t>(1024, 8 * n_tensors);
+    const auto* size = std::ranges::lower_bound(hash_sizes, max_nodes);
+    if (size == std::end(hash_sizes) || n_tensors_in_graph <= *size)
         return std::nullopt;
-    return "llama.cpp aborts: the graph has " + std::to_string(n_nodes) + " nodes, more than the " +
-           std::to_string(limit) + " that it reserves for this model";
+    return "llama.cpp aborts: the graph has " + std::to_string(n_tensors_in_graph) + " tensors, more than the " +
+           std::to_string(*size) + " that it makes room for with this model";
 }
 
 } // namespace vramfit

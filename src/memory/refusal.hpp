@@ -2,7 +2,6 @@
 
 #include "vramfit/memory/kv_cache.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +14,9 @@ namespace vramfit {
 std::optional<std::string> settings_refusal(Evaluator& evaluator, const Settings& settings,
                                             const std::vector<Cache>& caches);
 
-/// llama.cpp aborts where a graph has more nodes than it made room for: 8 for each tensor of the model, and at least
-/// 1024 (llama-context.cpp, `graph_max_nodes`).
-std::optional<std::string> graph_refusal(std::uint64_t n_nodes, std::size_t n_tensors);
+/// llama.cpp aborts where a graph has more tensors (nodes, and leafs that they read) than it made room for: 8 for each
+/// tensor of the model and at least 1024, more for some architectures (llama-context.cpp, `graph_max_nodes`), rounded
+/// up to the size of a hash table (ggml.c, `ggml_hash_size`).
+std::optional<std::string> graph_refusal(Evaluator& evaluator, std::uint64_t n_tensors_in_graph);
 
 } // namespace vramfit

@@ -159,8 +159,7 @@ private:
     };
 
     void split() {
-        for (const std::int32_t input : s_.graph.inputs)
-            s_.leafs.push_back({input, backend(input)});
+        add_leafs(false);
         Split current;
         for (const std::int32_t id : s_.graph.nodes) {
             if (is_view(id)) {
@@ -181,6 +180,14 @@ private:
                 current.cap *= 2;
         }
         close(current);
+        add_leafs(true); // behind the copies of a pipeline, as the graph lists them
+    }
+
+    void add_leafs(bool scratch) {
+        for (const std::int32_t input : s_.graph.inputs) {
+            if (tensor(input).scratch == scratch)
+                s_.leafs.push_back({input, backend(input)});
+        }
     }
 
     bool is_foreign(std::int32_t source, std::int32_t here) { return backend(source) != here; }

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, static_cast<std::size_t>(Builtin::count)> builtin_names = {
     "il",        "first",      "last",     "n_tokens",   "n_outputs", "n_seqs", "n_stream", "n_kv",
     "n_ctx",     "n_ctx_seq",  "n_ubatch", "kv_unified", "swa_full",  "flash_attn", "v_trans", "k_f32", "v_f32",
-    "rot_k",     "rot_v",      "n_rot_k",  "n_rot_v",    "v_pad",     "n_v_max", "embeddings", "mtp",
+    "rot_k",     "rot_v",      "n_rot_k",  "n_rot_v",    "v_pad",     "n_v_max", "embeddings", "mtp", "round",
 };
 
 constexpr std::string_view common_file = "common.json";
@@ -178,11 +178,13 @@ private:
         c.name = name;
         const std::pair<const char*, Expression*> fields[] = {
             {"layers", &c.layers}, {"k", &c.k},         {"v", &c.v},            {"r", &c.r},
-            {"s", &c.s},           {"cells", &c.cells}, {"streams", &c.streams}};
+            {"s", &c.s},           {"cells", &c.cells}, {"streams", &c.streams},
+            {"rotated", &c.rotated}};
         for (const auto& [key, field] : fields) {
             if (json.contains(key))
                 *field = expression(json[key], file_ + ", cache '" + name + "' " + key);
         }
+        c.apart = json.contains("apart") && json["apart"] == 1;
         arch_.caches.push_back(std::move(c));
     }
 

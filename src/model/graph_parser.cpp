@@ -131,10 +131,23 @@ void GraphParser::parse_block(ExpressionParser& in, std::vector<std::uint32_t> c
         in.fail("no block '#" + name + "'");
     if (depth >= max_block_depth)
         in.fail("blocks are nested too deeply, or '#" + name + "' contains itself");
+    GraphLine repeat;
+    repeat.kind = GraphLine::Kind::repeat;
+    repeat.where = {block->second.label, 0};
+    if (in.accept("*"))
+        repeat.times = in.parse_dimension();
     parse_condition(in, conditions);
+    const std::size_t first = out.size();
+    const bool repeats = !repeat.times.empty();
+    if (repeats) {
+        repeat.conditions = conditions;
+        out.push_back(std::move(repeat));
+    }
     const std::vector<std::string>& lines = block->second.lines;
     for (std::size_t i = 0; i < lines.size(); ++i)
         parse_line(lines[i], {block->second.label, static_cast<std::uint32_t>(i + 1)}, conditions, depth + 1, out);
+    if (repeats)
+        out[first].n_lines = static_cast<std::uint32_t>(out.size() - first - 1);
 }
 
 void GraphParser::parse_definition(ExpressionParser& in, const std::string& name, GraphLine& line) {

@@ -39,7 +39,7 @@ private:
         const std::string& name = arch_.tensors.at(t.name);
         if (t.optional && std::ranges::find(optional_, name) == optional_.end())
             return;
-        if (!eval_.holds(t.condition))
+        if (!exists(t))
             return;
         Tensor tensor;
         tensor.name = name_index(t.name);
@@ -56,6 +56,19 @@ private:
         // A hostile entry must not wrap around: no model comes within a factor of a thousand of this.
         to_count(elements, "the number of elements of " + name);
         model_.tensors.push_back(tensor);
+    }
+
+    /// A tensor that layers share exists where one of them uses it.
+    bool exists(const TensorTemplate& t) {
+        if (t.section != TensorSection::each || t.condition.empty())
+            return eval_.holds(t.condition);
+        bool used = false;
+        for (std::uint32_t il = 0; il < model_.n_layer(); ++il) {
+            eval_.enter_layer(static_cast<std::int32_t>(il));
+            used = used || eval_.eval(t.condition) != 0;
+        }
+        eval_.enter_layer(0);
+        return used;
     }
 
     std::uint32_t name_index(std::uint32_t slot) {

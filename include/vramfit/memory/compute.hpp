@@ -20,6 +20,7 @@ struct ComputePlan {
     std::vector<std::uint64_t> device_bytes;
     std::uint64_t host_bytes = 0;
     std::uint64_t n_nodes = 0; ///< of the prompt graph, as llama.cpp counts them
+    std::uint64_t n_leafs = 0; ///< weights, caches and inputs that it reads
     std::uint32_t n_splits = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -84,9 +85,10 @@ private:
         std::optional<std::string> refused;
     };
     const Weights& weights(FileType file_type, bool imatrix);
-    void place_weights(const Weights& weights, const Placement& placement, MemoryEstimate& estimate) const;
+    std::set<std::int32_t> devices_of_shared(const Tensor& tensor, const Placement& placement);
+    void place_weights(const Weights& weights, const Placement& placement, MemoryEstimate& estimate);
+    std::uint64_t output_bytes(const Settings& settings, const ContextPlan& context);
     void place_caches(MemoryEstimate& estimate) const;
-    std::optional<std::string> refusal(const Settings& settings, const std::vector<Cache>& caches);
     std::vector<Cache> caches(const Settings& settings, const ContextPlan& context, const Placement& placement);
 
     std::unique_ptr<const Model> model_;

@@ -47,7 +47,11 @@ struct Graph {
     std::vector<std::int32_t> inputs;  ///< leafs that are graph inputs, in order of first use
     std::vector<ExpertSum> expert_sums;
     std::uint64_t n_nodes = 0;         ///< as llama.cpp counts them, every view included
-    std::vector<std::uint64_t> n_nodes_before; ///< by layer that was built, and once more for the head
+    std::uint64_t n_leafs = 0;         ///< weights, caches and inputs
+    struct Counts {
+        std::uint64_t n_nodes, n_leafs;
+    };
+    std::vector<Counts> counts_before; ///< by layer that was built, and once more for the head
     bool layer_inputs = false;         ///< some layers have inputs of their own
 
     std::span<const std::int32_t> sources_of(const GraphTensor& t) const {
@@ -92,6 +96,9 @@ private:
     };
     LayerCaches enter(const GraphRequest& request, std::int32_t il);
     std::vector<Resolved> resolve(const GraphRequest& request, const std::vector<GraphLine>& lines);
+    void resolve(const GraphRequest& request, std::span<const GraphLine> lines, std::vector<Resolved>& resolved);
+    void repeat(const GraphRequest& request, const GraphLine& line, std::span<const GraphLine> lines,
+                std::vector<Resolved>& resolved);
     Resolved resolve_line(const GraphRequest& request, const GraphLine& line);
 
     Evaluator& eval_;

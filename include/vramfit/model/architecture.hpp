@@ -40,6 +40,7 @@ enum class Builtin : std::uint32_t {
     n_v_max,
     embeddings,
     mtp,
+    round,
     count,
 };
 
@@ -62,6 +63,8 @@ struct CacheTemplate {
     Expression r, s;    ///< f32 elements a sequence
     Expression cells;   ///< cells a stream
     Expression streams; ///< streams
+    Expression rotated; ///< may be rotated in front of quantization; by default where it has a V
+    bool apart = false; ///< has widths of its own: no part in the padding of V
 };
 
 /// Settings that llama.cpp does not survive with this architecture.
@@ -96,7 +99,7 @@ struct SourceRef {
 };
 
 struct GraphLine {
-    enum class Kind : std::uint8_t { node, store, alias, touch };
+    enum class Kind : std::uint8_t { node, store, alias, touch, repeat };
     Kind kind = Kind::node;
     Op op = Op::none;
     NodeType node_type = NodeType::fixed;
@@ -107,6 +110,8 @@ struct GraphLine {
     std::vector<SourceRef> sources;
     std::vector<std::uint32_t> conditions; ///< indexes into Architecture::conditions, all must hold
     Expression bytes, cut, output, count;
+    Expression times;          ///< repeat: how often the next `n_lines` lines are written
+    std::uint32_t n_lines = 0;
     bool on_host = false;
     bool in_place = false; ///< the result is a view of the first source that the node writes into
     bool attention = false; ///< the result of an attention without flash attention
