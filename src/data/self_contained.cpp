@@ -23,8 +23,7 @@ public:
 
     Json run() {
         fill_caches();
-        for (const std::string_view name : always_used)
-            use(std::string(name));
+        for (const std::string_view name : always_used) use(std::string(name));
         const Json own = document_;
         scan(own);
         while (!pending_.empty()) {
@@ -32,18 +31,15 @@ public:
             pending_.pop_back();
             scan(definition);
         }
-        for (const char* part : parts)
-            order(part);
+        for (const char* part : parts) order(part);
         return std::move(document_);
     }
 
 private:
     void scan(const Json& json) {
-        if (json.is_string())
-            return scan_words(json.get_ref<const std::string&>());
+        if (json.is_string()) return scan_words(json.get_ref<const std::string&>());
         if (json.is_structured()) {
-            for (const Json& item : json)
-                scan(item);
+            for (const Json& item : json) scan(item);
         }
     }
 
@@ -54,8 +50,7 @@ private:
             std::size_t end = at;
             while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
                 ++end;
-            if (end > at)
-                use(std::string(text.substr(at, end - at)));
+            if (end > at) use(std::string(text.substr(at, end - at)));
             at = end + 1;
         }
     }
@@ -63,11 +58,9 @@ private:
     void use(const std::string& name) {
         for (const char* part : parts) {
             const auto section = common_.find(part);
-            if (section == common_.end() || !section->contains(name))
-                continue;
+            if (section == common_.end() || !section->contains(name)) continue;
             Json& own = document_[part];
-            if (own.contains(name))
-                continue;
+            if (own.contains(name)) continue;
             own[name] = (*section)[name];
             pending_.push_back((*section)[name]);
         }
@@ -76,17 +69,13 @@ private:
     /// A cache by its name becomes the definition that it stands for.
     void fill_caches() {
         const auto section = common_.find("caches");
-        if (!document_.contains("caches") || section == common_.end())
-            return;
+        if (!document_.contains("caches") || section == common_.end()) return;
         for (Json& cache : document_["caches"]) {
-            if (cache.is_string())
-                cache = Json{{"name", cache}};
+            if (cache.is_string()) cache = Json{{"name", cache}};
             const auto definition = section->find(cache.value("name", std::string()));
-            if (definition == section->end())
-                continue;
+            if (definition == section->end()) continue;
             for (const auto& [key, value] : definition->items()) {
-                if (!cache.contains(key))
-                    cache[key] = value;
+                if (!cache.contains(key)) cache[key] = value;
             }
         }
     }
@@ -94,16 +83,13 @@ private:
     /// Definitions in the order of common.json, the file's own behind them: an input must stand before its views.
     void order(const char* part) {
         const auto section = common_.find(part);
-        if (section == common_.end() || !document_.contains(part))
-            return;
+        if (section == common_.end() || !document_.contains(part)) return;
         const Json own = document_[part];
         Json ordered = Json::object();
         for (const auto& [name, value] : section->items()) {
-            if (own.contains(name))
-                ordered[name] = own[name];
+            if (own.contains(name)) ordered[name] = own[name];
         }
-        for (const auto& [name, value] : own.items())
-            ordered[name] = value;
+        for (const auto& [name, value] : own.items()) ordered[name] = value;
         document_[part] = std::move(ordered);
     }
 
@@ -114,8 +100,6 @@ private:
 
 } // namespace
 
-Json self_contained(const Json& architecture, const Json& common) {
-    return Collector(architecture, common).run();
-}
+Json self_contained(const Json& architecture, const Json& common) { return Collector(architecture, common).run(); }
 
 } // namespace vramfit::data

@@ -29,8 +29,7 @@ std::uint64_t Pool::alloc(std::uint64_t size) {
     const std::uint64_t offset = block.offset;
     block.offset += size;
     block.size -= size;
-    if (block.size == 0)
-        blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(best));
+    if (block.size == 0) blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(best));
     max_size_ = std::max(max_size_, offset + size);
     return offset;
 }
@@ -58,8 +57,7 @@ void Pool::free(std::uint64_t offset, std::uint64_t size) {
         }
     }
     std::size_t at = 0;
-    while (at < blocks_.size() && blocks_[at].offset < offset)
-        ++at;
+    while (at < blocks_.size() && blocks_[at].offset < offset) ++at;
     blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(at), {offset, size});
 }
 
@@ -67,12 +65,10 @@ std::uint64_t cuda_graph_alloc_size(const Graph& graph, const GraphTensor& t) {
     std::uint64_t size = cuda_bytes(t.type, t.ne[0], t.nbytes);
     if (t.op == Op::flash_attn_ext) {
         const auto sources = graph.sources_of(t);
-        if (sources.size() < 3)
-            return size;
+        if (sources.size() < 3) return size;
         const GraphTensor& k = graph.tensors[static_cast<std::size_t>(sources[1])];
         const GraphTensor& v = graph.tensors[static_cast<std::size_t>(sources[2])];
-        if (k.type != TensorType::f16)
-            size = pad(size, cuda_alignment) + 2 * k.ne[0] * k.ne[1] * k.ne[2] * k.ne[3];
+        if (k.type != TensorType::f16) size = pad(size, cuda_alignment) + 2 * k.ne[0] * k.ne[1] * k.ne[2] * k.ne[3];
         const bool v_in_k = v.view_root >= 0 && v.view_root == k.view_root; // MLA: V is a part of K's rows
         if (v.type != TensorType::f16 && !v_in_k)
             size = pad(size, cuda_alignment) + 2 * v.ne[0] * v.ne[1] * v.ne[2] * v.ne[3];
@@ -85,26 +81,24 @@ namespace {
 class Replayer {
 public:
     Replayer(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries)
-        : s_(schedule), wanted_(boundaries), graph_(schedule.graph), n_devices_(static_cast<std::int32_t>(n_devices)),
+        : s_(schedule),
+          wanted_(boundaries),
+          graph_(schedule.graph),
+          n_devices_(static_cast<std::int32_t>(n_devices)),
           state_(graph_.tensors.size()) {
-        for (std::uint32_t i = 0; i < n_devices; ++i)
-            pools_.emplace_back(cuda_alignment);
+        for (std::uint32_t i = 0; i < n_devices; ++i) pools_.emplace_back(cuda_alignment);
         pools_.emplace_back(host_alignment);
         result_.allocations.resize(graph_.tensors.size());
     }
 
     Replay run() {
-        for (const ScheduledNode& leaf : s_.leafs)
-            place(leaf.tensor, leaf.backend);
-        for (const ScheduledNode& step : s_.steps)
-            count_uses(step);
+        for (const ScheduledNode& leaf : s_.leafs) place(leaf.tensor, leaf.backend);
+        for (const ScheduledNode& step : s_.steps) count_uses(step);
         for (const ScheduledNode& step : s_.steps) {
-            if (!wanted_.empty())
-                note_boundary(tensor(step.tensor));
+            if (!wanted_.empty()) note_boundary(tensor(step.tensor));
             execute(step);
         }
-        for (const Pool& pool : pools_)
-            result_.buffer_bytes.push_back(pool.max_size());
+        for (const Pool& pool : pools_) result_.buffer_bytes.push_back(pool.max_size());
         return std::move(result_);
     }
 
@@ -125,12 +119,10 @@ private:
 
     // A layer begins with its first node that works; views and copies come with it.
     void note_boundary(const GraphTensor& t) {
-        if (t.line == nullptr || traits(t.op).view)
-            return;
+        if (t.line == nullptr || traits(t.op).view) return;
         constexpr std::int32_t head = std::numeric_limits<std::int32_t>::max();
         const std::int32_t layer = t.layer < 0 && layer_ >= 0 ? head : t.layer;
-        if (layer <= layer_)
-            return;
+        if (layer <= layer_) return;
         layer_ = layer;
         const auto index = static_cast<std::uint32_t>(result_.boundaries.size());
         result_.boundaries.push_back(std::ranges::find(wanted_, index) != wanted_.end() ? state_hash() : 0);
@@ -146,8 +138,7 @@ private:
             }
         }
         for (std::size_t i = 0; i < state_.size(); ++i) {
-            if (!state_[i].own)
-                continue;
+            if (!state_[i].own) continue;
             mix(reinterpret_cast<std::uintptr_t>(graph_.tensors[i].line));
             mix(result_.allocations[i].offset);
             mix(result_.allocations[i].size);
@@ -157,45 +148,37 @@ private:
 
     void count_uses(const ScheduledNode& step) {
         const GraphTensor& t = tensor(step.tensor);
-        if (t.view_root >= 0 && t.op != Op::none)
-            ++state(t.view_root).views;
-        if (t.input)
-            place(step.tensor, step.backend);
+        if (t.view_root >= 0 && t.op != Op::none) ++state(t.view_root).views;
+        if (t.input) place(step.tensor, step.backend);
         for (const std::int32_t source : graph_.sources_of(t)) {
             ++state(source).children;
-            if (tensor(source).input)
-                place(source, step.backend);
+            if (tensor(source).input) place(source, step.backend);
         }
     }
 
     void execute(const ScheduledNode& step) {
         const GraphTensor& t = tensor(step.tensor);
-        for (const std::int32_t source : graph_.sources_of(t))
-            place(source, step.backend);
+        for (const std::int32_t source : graph_.sources_of(t)) place(source, step.backend);
         place(step.tensor, step.backend);
-        for (const std::int32_t source : graph_.sources_of(t))
-            release(source);
+        for (const std::int32_t source : graph_.sources_of(t)) release(source);
     }
 
     void release(std::int32_t id) {
         State& s = state(id);
         --s.children;
-        if (s.children != 0 || s.views != 0)
-            return;
+        if (s.children != 0 || s.views != 0) return;
         const std::int32_t root = tensor(id).view_root;
         if (root >= 0) {
             State& r = state(root);
             --r.views;
-            if (r.views == 0 && r.children == 0 && r.own)
-                free(root);
+            if (r.views == 0 && r.children == 0 && r.own) free(root);
         } else if (s.own) {
             free(id);
         }
     }
 
     void free(std::int32_t id) {
-        if (tensor(id).output)
-            return;
+        if (tensor(id).output) return;
         const Allocation& a = allocation(id);
         pool(a.backend).free(a.offset, a.size);
         state(id).own = false;
@@ -205,11 +188,9 @@ private:
 
     void place(std::int32_t id, std::int32_t backend) {
         const GraphTensor& t = tensor(id);
-        if (t.external || t.view_root >= 0 || state(id).own || allocation(id).backend >= 0)
-            return;
+        if (t.external || t.view_root >= 0 || state(id).own || allocation(id).backend >= 0) return;
         state(id).own = true;
-        if (traits(t.op).in_place && place_over_source(id, t))
-            return;
+        if (traits(t.op).in_place && place_over_source(id, t)) return;
         Allocation& a = allocation(id);
         a.size = alloc_size(t, backend);
         a.backend = backend;
@@ -224,8 +205,7 @@ private:
         for (const std::int32_t source : graph_.sources_of(t)) {
             const GraphTensor& p = tensor(source);
             State& s = state(source);
-            if (!s.own || p.output || !same_layout(p, t) || s.children != 1 || s.views != 0)
-                continue;
+            if (!s.own || p.output || !same_layout(p, t) || s.children != 1 || s.views != 0) continue;
             Allocation& a = allocation(id);
             a = allocation(source);
             a.in_place_of = source;
@@ -233,14 +213,15 @@ private:
             const std::uint64_t needed = pad(alloc_size(t, a.backend), alignment(a.backend));
             const std::uint64_t held = pad(a.size, alignment(a.backend));
             a.size = alloc_size(t, a.backend);
-            if (held > needed)
-                pool(a.backend).free(a.offset + needed, held - needed);
+            if (held > needed) pool(a.backend).free(a.offset + needed, held - needed);
             return true;
         }
         return false;
     }
 
-    std::uint64_t alignment(std::int32_t backend) const { return backend == n_devices_ ? host_alignment : cuda_alignment; }
+    std::uint64_t alignment(std::int32_t backend) const {
+        return backend == n_devices_ ? host_alignment : cuda_alignment;
+    }
 
     const Schedule& s_;
     const std::vector<std::uint32_t>& wanted_;

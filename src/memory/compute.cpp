@@ -10,8 +10,7 @@ bool flash_attention_stays(const Schedule& s, const Placement& placement) {
     const auto host = static_cast<std::int32_t>(placement.n_devices);
     return std::ranges::all_of(s.graph.nodes, [&](std::int32_t id) {
         const GraphTensor& t = s.graph.tensors[static_cast<std::size_t>(id)];
-        if (t.op != Op::flash_attn_ext || t.layer < 0)
-            return true;
+        if (t.op != Op::flash_attn_ext || t.layer < 0) return true;
         const std::int32_t device = placement.layer_device[static_cast<std::size_t>(t.layer)];
         return s.backends[static_cast<std::size_t>(id)] == (device == host_device ? host : device);
     });
@@ -28,9 +27,12 @@ constexpr std::uint32_t tight_turns = 2, careful_turns = 3;
 } // namespace
 
 ComputePlanner::ComputePlanner(Evaluator& evaluator)
-    : eval_(evaluator), builder_(evaluator), all_(all_layers(evaluator.model().n_layer())),
+    : eval_(evaluator),
+      builder_(evaluator),
+      all_(all_layers(evaluator.model().n_layer())),
       // The states of some models return only after two layers, or later.
-      folds_{fold_layers(builder_.layer_kinds(), tight_turns, 1), fold_layers(builder_.layer_kinds(), careful_turns, 2)} {}
+      folds_{fold_layers(builder_.layer_kinds(), tight_turns, 1),
+             fold_layers(builder_.layer_kinds(), careful_turns, 2)} {}
 
 Schedule ComputePlanner::scheduled(const Request& r, const ContextPlan& context, bool flash_attn,
                                    std::span<const std::int32_t> layers) {
@@ -41,8 +43,12 @@ Schedule ComputePlanner::scheduled(const Request& r, const ContextPlan& context,
     const bool pipeline = whole && r.settings.offload_kqv && !r.placement.overridden;
     // Measured with real loads where several devices hold everything; all else with llama.cpp's plan that allocates
     // nothing, which loses the pins. Where one device holds everything they make no difference.
-    const ScheduleRequest schedule_request{r.placement.n_devices, r.settings.op_offload, pipeline, whole,
-                                           &r.placement, !r.settings.offload_kqv && !flash_attn};
+    const ScheduleRequest schedule_request{r.placement.n_devices,
+                                           r.settings.op_offload,
+                                           pipeline,
+                                           whole,
+                                           &r.placement,
+                                           !r.settings.offload_kqv && !flash_attn};
     return schedule(builder_.build(request, layers), schedule_request);
 }
 
@@ -65,19 +71,16 @@ bool ComputePlanner::on_one_device(const Request& r) {
 bool ComputePlanner::flash_attention_holds(const Request& r, const ContextPlan& context, const Schedule* whole) {
     if (traits(r.settings.type_v).quantized) // a quantized V cache cannot do without
         return true;
-    if (whole != nullptr)
-        return flash_attention_stays(*whole, r.placement);
+    if (whole != nullptr) return flash_attention_stays(*whole, r.placement);
     return flash_attention_stays(scheduled(r, token_context(context), true, all_.layers), r.placement);
 }
 
 /// The plan of the folded graph, or nothing where folding cannot show what the whole needs.
 std::optional<ComputePlan> ComputePlanner::plan_folded(const Schedule& s, const Fold& fold) const {
     constexpr std::uint32_t n_plain_splits = 2; // the embeddings on the host, everything else on the device
-    if (s.n_splits != n_plain_splits || s.graph.layer_inputs)
-        return std::nullopt;
+    if (s.n_splits != n_plain_splits || s.graph.layer_inputs) return std::nullopt;
     std::vector<std::uint32_t> boundaries;
-    for (const Fold::Cut& cut : fold.cuts)
-        boundaries.insert(boundaries.end(), {cut.from, cut.at});
+    for (const Fold::Cut& cut : fold.cuts) boundaries.insert(boundaries.end(), {cut.from, cut.at});
     const Replay replayed = replay(s, 1, boundaries);
     for (const Fold::Cut& cut : fold.cuts) {
         if (cut.at >= replayed.boundaries.size() || replayed.boundaries[cut.at] != replayed.boundaries[cut.from])
@@ -102,7 +105,8 @@ ComputePlan ComputePlanner::plan_on_one_device(const Request& r, const ContextPl
     while (fold_ < folds_.size()) {
         const Fold& fold = folds_[fold_];
         Schedule s = scheduled(r, context, flash_attn, fold.layers);
-        if (flash_attn && r.settings.flash_attn == FlashAttention::automatic && !flash_attention_holds(r, context, &s)) {
+        if (flash_attn && r.settings.flash_attn == FlashAttention::automatic &&
+            !flash_attention_holds(r, context, &s)) {
             flash_attn = false;
             s = scheduled(r, context, flash_attn, fold.layers);
         }
@@ -111,8 +115,7 @@ ComputePlan ComputePlanner::plan_on_one_device(const Request& r, const ContextPl
             plan->flash_attn = flash_attn;
             return *plan;
         }
-        if (s.n_splits > 2 || s.graph.layer_inputs)
-            break;
+        if (s.n_splits > 2 || s.graph.layer_inputs) break;
         ++fold_; // this fold is too tight for the model: do not try it again
     }
     return plan_whole(r, context);
@@ -131,8 +134,7 @@ ComputePlan ComputePlanner::plan_of(const Schedule& s, const Replay& replayed) {
 
 ComputePlan ComputePlanner::plan_whole(const Request& r, const ContextPlan& context) {
     bool flash_attn = r.settings.flash_attn != FlashAttention::off;
-    if (r.settings.flash_attn == FlashAttention::automatic)
-        flash_attn = flash_attention_holds(r, context, nullptr);
+    if (r.settings.flash_attn == FlashAttention::automatic) flash_attn = flash_attention_holds(r, context, nullptr);
     const Schedule s = scheduled(r, context, flash_attn, all_.layers);
     Replay replayed = replay(s, r.placement.n_devices);
     if (r.placement.n_devices > 1 && r.placement.all_offloaded) {

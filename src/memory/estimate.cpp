@@ -15,8 +15,7 @@ namespace {
 constexpr std::uint64_t growth_step = 256; // cells come in multiples of it
 
 DeviceMemory& memory_at(MemoryEstimate& estimate, std::int32_t device) {
-    if (device == host_device)
-        return estimate.host;
+    if (device == host_device) return estimate.host;
     return estimate.devices[static_cast<std::size_t>(device)];
 }
 
@@ -27,7 +26,9 @@ std::uint64_t alloc_size(const Tensor& tensor, TensorType type, std::int32_t dev
 } // namespace
 
 Estimator::Estimator(Model model)
-    : model_(std::make_unique<const Model>(std::move(model))), eval_(*model_), planner_(eval_) {}
+    : model_(std::make_unique<const Model>(std::move(model))),
+      eval_(*model_),
+      planner_(eval_) {}
 
 const Estimator::Weights& Estimator::weights(FileType file_type, bool imatrix) {
     const auto [it, added] = weights_.try_emplace({file_type, imatrix});
@@ -38,8 +39,7 @@ const Estimator::Weights& Estimator::weights(FileType file_type, bool imatrix) {
             w.types = std::move(mix.types);
             w.refused = std::move(mix.refused);
         } else {
-            for (const Tensor& tensor : model_->tensors)
-                w.types.push_back(tensor.type);
+            for (const Tensor& tensor : model_->tensors) w.types.push_back(tensor.type);
         }
         w.tensor_bytes = file_tensor_bytes(*model_, w.types);
     }
@@ -58,22 +58,19 @@ std::optional<std::string> Estimator::quant_refusal(FileType file_type, bool ima
 std::set<std::int32_t> Estimator::devices_of_shared(const Tensor& tensor, const Placement& placement) {
     const Expression* condition = nullptr;
     for (const TensorTemplate& t : model_->architecture->tensor_templates) {
-        if (model_->architecture->tensors.at(t.name) == model_->name_of(tensor))
-            condition = &t.condition;
+        if (model_->architecture->tensors.at(t.name) == model_->name_of(tensor)) condition = &t.condition;
     }
     std::set<std::int32_t> devices;
     for (std::uint32_t il = 0; il < model_->n_layer(); ++il) {
         eval_.enter_layer(static_cast<std::int32_t>(il));
-        if (condition == nullptr || eval_.holds(*condition))
-            devices.insert(placement.layer_device[il]);
+        if (condition == nullptr || eval_.holds(*condition)) devices.insert(placement.layer_device[il]);
     }
     return devices;
 }
 
 void Estimator::place_weights(const Weights& w, const Placement& placement, MemoryEstimate& estimate) {
     for (std::size_t i = 0; i < model_->tensors.size(); ++i) {
-        if (!placement.loaded[i])
-            continue;
+        if (!placement.loaded[i]) continue;
         const Tensor& tensor = model_->tensors[i];
         if (tensor.section == TensorSection::each) {
             for (const std::int32_t device : devices_of_shared(tensor, placement))
@@ -97,8 +94,7 @@ void Estimator::place_caches(MemoryEstimate& estimate) const {
     }
 }
 
-std::vector<Cache> Estimator::caches(const Settings& settings, const ContextPlan& context,
-                                     const Placement& placement) {
+std::vector<Cache> Estimator::caches(const Settings& settings, const ContextPlan& context, const Placement& placement) {
     set_context(eval_, settings, context);
     return plan_caches(eval_, settings, context, placement, settings.flash_attn == FlashAttention::off);
 }
@@ -123,14 +119,12 @@ MemoryEstimate Estimator::estimate(const Deployment& deployment) {
     place_caches(e);
     e.host.output = output_bytes(settings, e.context);
     e.refusal = settings_refusal(eval_, settings, e.caches);
-    if (e.refusal)
-        return e;
+    if (e.refusal) return e;
     const ComputePlan compute = planner_.plan(settings, e.context, placement, e.caches, w.types);
     e.flash_attn = compute.flash_attn;
     e.n_nodes = compute.n_nodes;
     e.n_splits = compute.n_splits;
-    for (std::size_t i = 0; i < e.devices.size(); ++i)
-        e.devices[i].compute = compute.device_bytes[i];
+    for (std::size_t i = 0; i < e.devices.size(); ++i) e.devices[i].compute = compute.device_bytes[i];
     e.host.compute = compute.host_bytes;
     e.refusal = graph_refusal(eval_, compute.n_nodes + compute.n_leafs);
     return e;
@@ -141,8 +135,7 @@ std::uint64_t Estimator::kv_bytes_per_token(const Deployment& deployment) {
     const auto cache_bytes = [&](const ContextPlan& context) {
         std::uint64_t sum = 0;
         for (const Cache& cache : caches(deployment.settings, context, placement)) {
-            if (!cache.recurrent)
-                sum += cache.alloc_bytes();
+            if (!cache.recurrent) sum += cache.alloc_bytes();
         }
         return sum;
     };

@@ -5,7 +5,8 @@ namespace {
 
 // The kernels of a default build take K and V of one type, and these types only (GGML_CUDA_FA_ALL_QUANTS is off).
 bool types_supported(TensorType k, TensorType v) {
-    return k == v && (k == TensorType::f32 || k == TensorType::f16 || k == TensorType::bf16 || k == TensorType::q8_0 || k == TensorType::q4_0);
+    return k == v && (k == TensorType::f32 || k == TensorType::f16 || k == TensorType::bf16 || k == TensorType::q8_0 ||
+                      k == TensorType::q4_0);
 }
 
 bool heads_supported(std::uint64_t head_k, std::uint64_t head_v, std::uint64_t n_gqa) {

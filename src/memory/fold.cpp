@@ -10,17 +10,14 @@ constexpr std::uint32_t max_period = 16; // the longest patterns of layers that 
 /// Layers from `il` on that have the kind of the layer `period` before them.
 std::uint32_t repeating(const std::vector<std::uint32_t>& kinds, std::uint32_t il, std::uint32_t period) {
     std::uint32_t n = 0;
-    while (il + n < kinds.size() && kinds[il + n] == kinds[il + n - period])
-        ++n;
+    while (il + n < kinds.size() && kinds[il + n] == kinds[il + n - period]) ++n;
     return n;
 }
 
 bool turned(const std::vector<std::uint32_t>& kinds, std::uint32_t il, std::uint32_t period, std::uint32_t turns) {
-    if (il < turns * period)
-        return false;
+    if (il < turns * period) return false;
     for (std::uint32_t back = 1; back <= (turns - 1) * period; ++back) {
-        if (kinds[il - back] != kinds[il - back - period])
-            return false;
+        if (kinds[il - back] != kinds[il - back - period]) return false;
     }
     return true;
 }
@@ -41,8 +38,7 @@ Fold fold_layers(const std::vector<std::uint32_t>& kinds, std::uint32_t n_kept, 
     for (std::uint32_t il = 0; il < n; ++il) {
         std::uint32_t saving = 0, period_cut = 0;
         for (std::uint32_t period = min_period; period <= max_period && period <= il; ++period) {
-            if (kept_at[il - period] < 0 || !turned(kinds, il, period, n_kept))
-                continue;
+            if (kept_at[il - period] < 0 || !turned(kinds, il, period, n_kept)) continue;
             // One turn stays behind the cut: in the last one the graph's inputs are read for the last time.
             const std::uint32_t turns = repeating(kinds, il, period) / period;
             if (turns >= 2 && (turns - 1) * period > saving) {
@@ -51,8 +47,8 @@ Fold fold_layers(const std::vector<std::uint32_t>& kinds, std::uint32_t n_kept, 
             }
         }
         if (saving > 0) {
-            fold.cuts.push_back({static_cast<std::uint32_t>(fold.layers.size()),
-                                 static_cast<std::uint32_t>(kept_at[il - period_cut])});
+            fold.cuts.push_back(
+                {static_cast<std::uint32_t>(fold.layers.size()), static_cast<std::uint32_t>(kept_at[il - period_cut])});
             for (const std::uint32_t end = il + saving; il < end; ++il)
                 fold.removed.push_back(static_cast<std::int32_t>(il));
         }

@@ -14,8 +14,7 @@ constexpr std::uint64_t rotation_unit = 64; // llama-kv-cache.cpp rotates a quan
 /// Width of the Hadamard rotation of keys: the largest 64 * 2^n that divides the head size, where 64 does.
 std::uint64_t rotation_width(std::uint64_t head) {
     std::uint64_t width = rotation_unit;
-    while (head % (width * 2) == 0)
-        width *= 2;
+    while (head % (width * 2) == 0) width *= 2;
     return width;
 }
 
@@ -25,8 +24,7 @@ std::uint64_t part_bytes(TensorType type, std::uint64_t width, std::uint64_t cel
 
 /// A cache tensor is padded like every tensor of its buffer (see weights.hpp).
 std::uint64_t padded(TensorType type, std::uint64_t width, std::uint64_t bytes, std::int32_t device) {
-    if (bytes == 0)
-        return 0;
+    if (bytes == 0) return 0;
     return device == host_device ? pad(bytes, host_alignment) : pad(cuda_bytes(type, width, bytes), cuda_alignment);
 }
 
@@ -36,8 +34,7 @@ std::uint64_t common_head(Evaluator& e, const Cache& cache, std::string_view sym
     for (const CacheLayer& layer : cache.layers) {
         e.enter_layer(layer.il);
         const auto here = static_cast<std::uint64_t>(e.value_or(symbol, 0));
-        if (head != 0 && here != head)
-            return 0;
+        if (head != 0 && here != head) return 0;
         head = here;
     }
     return head;
@@ -45,17 +42,14 @@ std::uint64_t common_head(Evaluator& e, const Cache& cache, std::string_view sym
 
 void plan_rotation(Evaluator& e, const Settings& settings, const CacheTemplate& t, Cache& cache) {
     const bool rotated = t.rotated.empty() ? !t.v.empty() : e.eval(t.rotated) != 0; // MLA's latent rows are not
-    if (!rotated)
-        return;
+    if (!rotated) return;
     if (traits(settings.type_k).quantized) {
         const std::uint64_t head = common_head(e, cache, "head_k");
-        if (head != 0 && head % rotation_unit == 0)
-            cache.n_rot_k = rotation_width(head);
+        if (head != 0 && head % rotation_unit == 0) cache.n_rot_k = rotation_width(head);
     }
     if (traits(settings.type_v).quantized) {
         const std::uint64_t head = common_head(e, cache, "head_v");
-        if (head != 0 && head % rotation_unit == 0)
-            cache.n_rot_v = rotation_unit;
+        if (head != 0 && head % rotation_unit == 0) cache.n_rot_v = rotation_unit;
     }
 }
 
@@ -65,15 +59,13 @@ void plan_v_layout(bool v_trans, const std::vector<CacheTemplate>& templates, st
     std::uint64_t widest = 0;
     for (std::size_t i = 0; i < caches.size(); ++i) {
         for (const CacheLayer& layer : caches[i].layers) {
-            if (!templates[i].apart)
-                widest = std::max(widest, layer.v_own);
+            if (!templates[i].apart) widest = std::max(widest, layer.v_own);
         }
     }
     for (std::size_t i = 0; i < caches.size(); ++i) {
         caches[i].n_v_max = widest;
         const bool padded = v_trans && caches[i].has_v && !templates[i].apart;
-        for (CacheLayer& layer : caches[i].layers)
-            layer.v_width = padded ? widest : layer.v_own;
+        for (CacheLayer& layer : caches[i].layers) layer.v_width = padded ? widest : layer.v_own;
     }
 }
 
@@ -102,8 +94,7 @@ const CacheLayer* Cache::layer_behind(std::int32_t il) const {
 
 std::uint64_t Cache::alloc_bytes() const {
     std::uint64_t sum = 0;
-    for (const CacheLayer& l : layers)
-        sum = checked_add(sum, l.alloc_bytes, "a KV cache");
+    for (const CacheLayer& l : layers) sum = checked_add(sum, l.alloc_bytes, "a KV cache");
     return sum;
 }
 
@@ -139,31 +130,24 @@ std::vector<Cache> plan_caches(Evaluator& e, const Settings& settings, const Con
             cache.cells = context.n_seqs;
         else
             cache.cells = e.count(t.cells, "cells of cache " + t.name);
-        if (!t.streams.empty())
-            cache.n_stream = e.count(t.streams, "streams of cache " + t.name);
+        if (!t.streams.empty()) cache.n_stream = e.count(t.streams, "streams of cache " + t.name);
         for (std::int32_t il = 0; il < static_cast<std::int32_t>(e.model().n_block()); ++il) {
             e.enter_layer(il);
-            if (!e.holds(t.layers))
-                continue;
+            if (!e.holds(t.layers)) continue;
             CacheLayer layer;
             layer.il = il;
             layer.device = settings.offload_kqv ? placement.layer_device[static_cast<std::size_t>(il)] : host_device;
-            if (!t.k.empty())
-                layer.k_width = e.count(t.k, "K of cache " + t.name);
-            if (!t.v.empty())
-                layer.v_own = e.count(t.v, "V of cache " + t.name);
-            if (!t.r.empty())
-                layer.r_bytes = checked_mul(4 * context.n_seqs, e.count(t.r, "state of " + t.name));
-            if (!t.s.empty())
-                layer.s_bytes = checked_mul(4 * context.n_seqs, e.count(t.s, "state of " + t.name));
+            if (!t.k.empty()) layer.k_width = e.count(t.k, "K of cache " + t.name);
+            if (!t.v.empty()) layer.v_own = e.count(t.v, "V of cache " + t.name);
+            if (!t.r.empty()) layer.r_bytes = checked_mul(4 * context.n_seqs, e.count(t.r, "state of " + t.name));
+            if (!t.s.empty()) layer.s_bytes = checked_mul(4 * context.n_seqs, e.count(t.s, "state of " + t.name));
             cache.layers.push_back(layer);
         }
         plan_rotation(e, settings, t, cache);
         caches.push_back(std::move(cache));
     }
     plan_v_layout(v_trans, architecture.caches, caches);
-    for (Cache& cache : caches)
-        size_layers(settings, cache);
+    for (Cache& cache : caches) size_layers(settings, cache);
     return caches;
 }
 

@@ -90,9 +90,7 @@ void replace(std::string& text, std::string_view what, const std::string& with) 
     if (const auto at = text.find(what); at != std::string::npos) text.replace(at, what.size(), with);
 }
 
-std::string_view bundled() {
-    return embedded::file("runtimes.json").value();
-}
+std::string_view bundled() { return embedded::file("runtimes.json").value(); }
 
 } // namespace
 
@@ -137,9 +135,7 @@ RuntimeProfile find_runtime(std::string_view name, std::string_view text) {
     throw Error("unknown runtime " + quote(name) + (near.empty() ? "; " + described(list) + " are known" : near));
 }
 
-RuntimeProfile find_runtime(std::string_view name) {
-    return find_runtime(name, bundled());
-}
+RuntimeProfile find_runtime(std::string_view name) { return find_runtime(name, bundled()); }
 
 std::vector<RuntimeProfile> runtimes() {
     const json document = json::parse(bundled());

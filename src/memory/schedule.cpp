@@ -6,8 +6,8 @@
 namespace vramfit {
 namespace {
 
-constexpr std::uint64_t offload_batch = 32;   // ggml-cuda.cu: fewer rows are not worth copying a weight
-constexpr std::uint32_t first_input_cap = 30; // ggml-backend.cpp, GGML_SCHED_MAX_SPLIT_INPUTS
+constexpr std::uint64_t offload_batch = 32;    // ggml-cuda.cu: fewer rows are not worth copying a weight
+constexpr std::uint32_t first_input_cap = 30;  // ggml-backend.cpp, GGML_SCHED_MAX_SPLIT_INPUTS
 constexpr std::uint32_t n_pipeline_copies = 4; // ggml-backend.cpp, GGML_SCHED_MAX_COPIES
 constexpr std::int32_t unassigned = -1;
 
@@ -27,7 +27,8 @@ std::uint64_t batch_size(const GraphTensor& t) {
 class Scheduler {
 public:
     Scheduler(Graph graph, const ScheduleRequest& request)
-        : request_(request), host_(static_cast<std::int32_t>(request.n_devices)) {
+        : request_(request),
+          host_(static_cast<std::int32_t>(request.n_devices)) {
         s_.graph = std::move(graph);
         s_.backends.assign(s_.graph.tensors.size(), unassigned);
     }
@@ -52,12 +53,10 @@ private:
     // llama-context.cpp pins the norms of a layer to the layer's device, so that no norm runs on the device before.
     // llama-graph.cpp pins the result of an attention whose cache is on the host (`| attention` in the templates).
     void pin() {
-        if (!request_.pins)
-            return;
+        if (!request_.pins) return;
         for (const std::int32_t id : s_.graph.nodes) {
             const GraphTensor& t = tensor(id);
-            if (t.layer < 0 || t.line == nullptr)
-                continue;
+            if (t.layer < 0 || t.line == nullptr) continue;
             if ((t.op == Op::rms_norm || t.op == Op::norm) && !t.line->free)
                 backend(id) = backend_of_device(request_.placement->layer_device[static_cast<std::size_t>(t.layer)]);
             else if (request_.attention_on_host && t.line->attention)
@@ -74,17 +73,14 @@ private:
                 s_.backends[i] = host_;
         }
         for (const std::int32_t id : s_.graph.nodes) {
-            if (backend(id) == unassigned)
-                backend(id) = backend_from_weights(tensor(id));
+            if (backend(id) == unassigned) backend(id) = backend_from_weights(tensor(id));
         }
     }
 
     std::int32_t backend_from_weights(const GraphTensor& t) {
-        if (t.op == Op::rope || t.op == Op::flash_attn_ext)
-            return unassigned;
+        if (t.op == Op::rope || t.op == Op::flash_attn_ext) return unassigned;
         for (const std::int32_t source : s_.graph.sources_of(t)) {
-            if (!tensor(source).weight)
-                continue;
+            if (!tensor(source).weight) continue;
             const std::int32_t there = backend(source);
             if (there == host_ && request_.op_offload && request_.n_devices > 0 && batch_size(t) >= offload_batch &&
                 supports(0, t))
@@ -106,8 +102,7 @@ private:
     void sweep(Iterator begin, Iterator end, bool devices_only) {
         std::int32_t current = unassigned;
         for (Iterator it = begin; it != end; ++it) {
-            if (is_view(*it))
-                continue;
+            if (is_view(*it)) continue;
             std::int32_t& here = backend(*it);
             if (here != unassigned)
                 current = devices_only && here == host_ ? unassigned : here;
@@ -118,16 +113,13 @@ private:
 
     void assign_rest() {
         for (const std::int32_t id : s_.graph.nodes) {
-            if (is_view(id) || backend(id) != unassigned)
-                continue;
+            if (is_view(id) || backend(id) != unassigned) continue;
             std::int32_t best = host_;
             int best_count = -1;
             for (std::int32_t b = 0; b <= host_; ++b) {
-                if (!supports(b, tensor(id)))
-                    continue;
+                if (!supports(b, tensor(id))) continue;
                 int count = 0;
-                for (const std::int32_t source : s_.graph.sources_of(tensor(id)))
-                    count += backend(source) == b ? 1 : 0;
+                for (const std::int32_t source : s_.graph.sources_of(tensor(id))) count += backend(source) == b ? 1 : 0;
                 if (count > best_count) {
                     best_count = count;
                     best = b;
@@ -139,11 +131,9 @@ private:
 
     void settle_sources() {
         for (const std::int32_t id : s_.graph.nodes) {
-            if (tensor(id).view_root >= 0 && backend(id) == unassigned)
-                backend(id) = backend(tensor(id).view_root);
+            if (tensor(id).view_root >= 0 && backend(id) == unassigned) backend(id) = backend(tensor(id).view_root);
             for (const std::int32_t source : s_.graph.sources_of(tensor(id))) {
-                if (backend(source) != unassigned)
-                    continue;
+                if (backend(source) != unassigned) continue;
                 const std::int32_t root = tensor(source).view_root;
                 backend(source) = root >= 0 ? backend(root) : backend(id);
             }
@@ -167,8 +157,7 @@ private:
                 continue;
             }
             const std::int32_t here = backend(id);
-            if (current.backend == unassigned)
-                current.backend = here;
+            if (current.backend == unassigned) current.backend = here;
             if (here != current.backend || (!current.inputs.empty() && needs_new_split(current, id))) {
                 close(current);
                 current = Split{};
@@ -176,8 +165,7 @@ private:
             }
             copy_sources(current, id);
             current.nodes.push_back(id);
-            if (current.inputs.size() > current.cap)
-                current.cap *= 2;
+            if (current.inputs.size() > current.cap) current.cap *= 2;
         }
         close(current);
         add_leafs(true); // behind the copies of a pipeline, as the graph lists them
@@ -185,8 +173,7 @@ private:
 
     void add_leafs(bool scratch) {
         for (const std::int32_t input : s_.graph.inputs) {
-            if (tensor(input).scratch == scratch)
-                s_.leafs.push_back({input, backend(input)});
+            if (tensor(input).scratch == scratch) s_.leafs.push_back({input, backend(input)});
         }
     }
 
@@ -198,12 +185,9 @@ private:
 
     bool needs_new_split(const Split& split, std::int32_t id) {
         for (const std::int32_t source : s_.graph.sources_of(tensor(id))) {
-            if (!is_foreign(source, split.backend))
-                continue;
-            if (tensor(source).weight)
-                return true;
-            if (split.inputs.size() >= split.cap && !copies_.contains(copy_key(source, split.backend)))
-                return true;
+            if (!is_foreign(source, split.backend)) continue;
+            if (tensor(source).weight) return true;
+            if (split.inputs.size() >= split.cap && !copies_.contains(copy_key(source, split.backend))) return true;
         }
         return false;
     }
@@ -214,8 +198,7 @@ private:
             const std::int32_t source = s_.graph.sources[i];
             if (request_.pipeline && tensor(source).input && !pipelined(source))
                 add_pipeline_copies(source, backend(source), tensor(source));
-            if (!is_foreign(source, split.backend))
-                continue;
+            if (!is_foreign(source, split.backend)) continue;
             const auto [it, added] = copies_.try_emplace(copy_key(source, split.backend), -1);
             if (added) {
                 GraphTensor copy;
@@ -235,17 +218,14 @@ private:
         }
     }
 
-    bool pipelined(std::int32_t source) {
-        return std::ranges::find(pipelined_, source) != pipelined_.end();
-    }
+    bool pipelined(std::int32_t source) { return std::ranges::find(pipelined_, source) != pipelined_.end(); }
 
     /// The other copies of an input in a pipeline: they only take memory.
     void add_pipeline_copies(std::int32_t source, std::int32_t on, GraphTensor copy) {
         copy.op = Op::none;
         copy.input = copy.output = true;
         copy.first_source = copy.n_sources = 0;
-        for (std::uint32_t i = 1; i < n_pipeline_copies; ++i)
-            s_.leafs.push_back({add_tensor(copy, on), on});
+        for (std::uint32_t i = 1; i < n_pipeline_copies; ++i) s_.leafs.push_back({add_tensor(copy, on), on});
         if (source >= 0) {
             tensor(source).output = true;
             pipelined_.push_back(source);
@@ -272,13 +252,11 @@ private:
     }
 
     void close(const Split& split) {
-        if (split.nodes.empty())
-            return;
+        if (split.nodes.empty()) return;
         ++s_.n_splits;
         for (const std::int32_t source : split.inputs) {
             add_keeper({&source, 1}, backend(source));
-            if (!request_.pipeline)
-                s_.steps.push_back({copies_.at(copy_key(source, split.backend)), split.backend});
+            if (!request_.pipeline) s_.steps.push_back({copies_.at(copy_key(source, split.backend)), split.backend});
         }
         for (const std::int32_t id : split.nodes) {
             s_.steps.push_back({id, is_view(id) ? backend(id) : split.backend});
@@ -288,8 +266,7 @@ private:
 
     // ggml-cuda.cu: the weighted experts and their weights stay alive until they are summed, where the sum is fused.
     void keep_experts(std::int32_t id) {
-        if (next_sum_ >= s_.graph.expert_sums.size() || s_.graph.expert_sums[next_sum_].last_add != id)
-            return;
+        if (next_sum_ >= s_.graph.expert_sums.size() || s_.graph.expert_sums[next_sum_].last_add != id) return;
         const ExpertSum sum = s_.graph.expert_sums[next_sum_++];
         const GraphTensor& mul = tensor(sum.mul);
         if (mul.op == Op::mul && sum.n_experts >= 2 && sum.n_experts <= 15 && backend(sum.mul) != host_) {
@@ -309,8 +286,6 @@ private:
 
 } // namespace
 
-Schedule schedule(Graph graph, const ScheduleRequest& request) {
-    return Scheduler(std::move(graph), request).run();
-}
+Schedule schedule(Graph graph, const ScheduleRequest& request) { return Scheduler(std::move(graph), request).run(); }
 
 } // namespace vramfit

@@ -9,9 +9,9 @@
 namespace vramfit {
 namespace {
 
-constexpr std::uint64_t n_cells_pad = 256;        // llama-context.cpp pads every stream to 256 cells
-constexpr std::uint64_t max_ctx = 2147483647;     // llama.cpp counts positions in 32 bits
-constexpr std::uint64_t max_sequences = 256;      // llama-cparams.h, LLAMA_MAX_SEQ
+constexpr std::uint64_t n_cells_pad = 256;    // llama-context.cpp pads every stream to 256 cells
+constexpr std::uint64_t max_ctx = 2147483647; // llama.cpp counts positions in 32 bits
+constexpr std::uint64_t max_sequences = 256;  // llama-cparams.h, LLAMA_MAX_SEQ
 
 } // namespace
 
@@ -23,8 +23,7 @@ ContextPlan plan_context(const Settings& settings, std::uint64_t n_ctx_train) {
     if (settings.n_seq_max == 0 || settings.n_seq_max > max_sequences)
         throw Error(std::to_string(settings.n_seq_max) + " parallel sequences are impossible; 1 to " +
                     std::to_string(max_sequences) + " would be right");
-    if (settings.n_batch == 0 || settings.n_ubatch == 0)
-        throw Error("a batch of 0 tokens is impossible");
+    if (settings.n_batch == 0 || settings.n_ubatch == 0) throw Error("a batch of 0 tokens is impossible");
     ContextPlan plan;
     plan.n_seqs = settings.n_seq_max;
     plan.n_batch = std::min(n_ctx, settings.n_batch);

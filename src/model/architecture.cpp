@@ -14,9 +14,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Builtin::count)> builtin_names = {
-    "il",        "first",      "last",     "n_tokens",   "n_outputs", "n_seqs", "n_stream", "n_kv",
-    "n_ctx",     "n_ctx_seq",  "n_ubatch", "kv_unified", "swa_full",  "flash_attn", "v_trans", "k_f32", "v_f32",
-    "rot_k",     "rot_v",      "n_rot_k",  "n_rot_v",    "v_pad",     "n_v_max", "embeddings", "mtp", "round",
+    "il",        "first",    "last",       "n_tokens", "n_outputs",  "n_seqs",     "n_stream", "n_kv",  "n_ctx",
+    "n_ctx_seq", "n_ubatch", "kv_unified", "swa_full", "flash_attn", "v_trans",    "k_f32",    "v_f32", "rot_k",
+    "rot_v",     "n_rot_k",  "n_rot_v",    "v_pad",    "n_v_max",    "embeddings", "mtp",      "round",
 };
 
 constexpr std::string_view common_file = "common.json";
@@ -25,9 +25,10 @@ constexpr std::string_view common_file = "common.json";
 class ArchitectureParser {
 public:
     ArchitectureParser(Architecture& architecture, std::string_view file)
-        : arch_(architecture), file_(file), graph_(architecture) {
-        for (const std::string_view name : builtin_names)
-            arch_.names.intern(name);
+        : arch_(architecture),
+          file_(file),
+          graph_(architecture) {
+        for (const std::string_view name : builtin_names) arch_.names.intern(name);
     }
 
     void parse(const Json& json, const Json& common) {
@@ -51,11 +52,9 @@ private:
 
     static GraphParser::Lines lines(const Json& json, const std::string& where) {
         GraphParser::Lines result;
-        if (!json.is_array())
-            throw Error(where + " is not a list of lines");
+        if (!json.is_array()) throw Error(where + " is not a list of lines");
         for (const Json& line : json) {
-            if (!line.is_string())
-                throw Error(where + " line " + std::to_string(result.size() + 1) + " is no text");
+            if (!line.is_string()) throw Error(where + " line " + std::to_string(result.size() + 1) + " is no text");
             result.push_back(line.get<std::string>());
         }
         return result;
@@ -63,10 +62,8 @@ private:
 
     Expression expression(const Json& json, const std::string& where) {
         try {
-            if (json.is_number_integer())
-                return expression_of(json.dump());
-            if (!json.is_string())
-                throw Error("no text");
+            if (json.is_number_integer()) return expression_of(json.dump());
+            if (!json.is_string()) throw Error("no text");
             return expression_of(json.get<std::string>());
         } catch (const Error& e) {
             throw Error(where + ": " + e.what());
@@ -76,14 +73,12 @@ private:
     Expression expression_of(const std::string& text) {
         ExpressionParser in(text, arch_.names, arch_.tensors);
         Expression e = in.parse();
-        if (!in.at_end())
-            in.fail("'" + std::string(in.rest()) + "' is not understood");
+        if (!in.at_end()) in.fail("'" + std::string(in.rest()) + "' is not understood");
         return e;
     }
 
     void symbols(const Json& json, std::string_view file) {
-        if (!json.contains("symbols"))
-            return;
+        if (!json.contains("symbols")) return;
         for (const auto& [name, value] : json["symbols"].items()) {
             const std::uint32_t slot = arch_.names.intern(name);
             if (slot < builtin_names.size())
@@ -100,11 +95,9 @@ private:
                                                                              {"each", TensorSection::each},
                                                                              {"output", TensorSection::output},
                                                                              {"layer", TensorSection::layer}};
-        if (!json.contains("tensors"))
-            throw Error(file_ + ": \"tensors\" is missing");
+        if (!json.contains("tensors")) throw Error(file_ + ": \"tensors\" is missing");
         for (const auto& [name, section] : sections) {
-            if (!json["tensors"].contains(name))
-                continue;
+            if (!json["tensors"].contains(name)) continue;
             const std::string label = file_ + ", tensors." + name;
             const GraphParser::Lines all = lines(json["tensors"][name], label);
             for (std::size_t i = 0; i < all.size(); ++i)
@@ -118,8 +111,7 @@ private:
         try {
             ExpressionParser in(line, arch_.names, arch_.tensors);
             const std::string_view name = in.word("_.");
-            if (name.empty())
-                in.fail("the name of a tensor expected");
+            if (name.empty()) in.fail("the name of a tensor expected");
             t.name = arch_.tensors.intern(name);
             t.optional = in.accept("?");
             if (in.accept("+"))
@@ -131,18 +123,14 @@ private:
                 t.ne.push_back(in.parse());
             } while (in.accept(","));
             in.expect("]");
-            if (t.ne.size() > 4)
-                in.fail("a tensor has at most four dimensions");
+            if (t.ne.size() > 4) in.fail("a tensor has at most four dimensions");
             const std::string_view type = in.word("_");
             if (!type.empty()) {
                 t.type = parse_tensor_type(type);
-                if (!t.type)
-                    in.fail("unknown type '" + std::string(type) + "'");
+                if (!t.type) in.fail("unknown type '" + std::string(type) + "'");
             }
-            if (in.accept("?"))
-                t.condition = in.parse();
-            if (!in.at_end())
-                in.fail("'" + std::string(in.rest()) + "' is not understood");
+            if (in.accept("?")) t.condition = in.parse();
+            if (!in.at_end()) in.fail("'" + std::string(in.rest()) + "' is not understood");
         } catch (const Error& e) {
             throw Error(where + ": " + e.what() + " in \"" + line + "\"");
         }
@@ -150,8 +138,7 @@ private:
     }
 
     void caches(const Json& json, const Json& common) {
-        if (!json.contains("caches"))
-            return;
+        if (!json.contains("caches")) return;
         for (const Json& entry : json["caches"]) {
             Json merged = entry;
             std::string name;
@@ -163,8 +150,7 @@ private:
             }
             if (common.contains("caches") && common["caches"].contains(name)) {
                 for (const auto& [key, value] : common["caches"][name].items()) {
-                    if (!merged.contains(key))
-                        merged[key] = value;
+                    if (!merged.contains(key)) merged[key] = value;
                 }
             } else if (entry.is_string()) {
                 throw Error(file_ + ": no cache '" + name + "' in " + std::string(common_file));
@@ -176,37 +162,38 @@ private:
     void cache(const std::string& name, const Json& json) {
         CacheTemplate c;
         c.name = name;
-        const std::pair<const char*, Expression*> fields[] = {
-            {"layers", &c.layers}, {"k", &c.k},         {"v", &c.v},            {"r", &c.r},
-            {"s", &c.s},           {"cells", &c.cells}, {"streams", &c.streams},
-            {"rotated", &c.rotated}};
+        const std::pair<const char*, Expression*> fields[] = {{"layers", &c.layers},
+                                                              {"k", &c.k},
+                                                              {"v", &c.v},
+                                                              {"r", &c.r},
+                                                              {"s", &c.s},
+                                                              {"cells", &c.cells},
+                                                              {"streams", &c.streams},
+                                                              {"rotated", &c.rotated}};
         for (const auto& [key, field] : fields) {
-            if (json.contains(key))
-                *field = expression(json[key], file_ + ", cache '" + name + "' " + key);
+            if (json.contains(key)) *field = expression(json[key], file_ + ", cache '" + name + "' " + key);
         }
         c.apart = json.contains("apart") && json["apart"] == 1;
         arch_.caches.push_back(std::move(c));
     }
 
     void refusals(const Json& json) {
-        if (!json.contains("refusals"))
-            return;
+        if (!json.contains("refusals")) return;
         for (const Json& entry : json["refusals"])
-            arch_.refusals.push_back({expression(entry.value("when", Json()), file_ + ", refusal"), text(entry, "message")});
+            arch_.refusals.push_back(
+                {expression(entry.value("when", Json()), file_ + ", refusal"), text(entry, "message")});
     }
 
     void graph(const Json& json, const Json& common) {
         blocks_and_inputs(common, std::string(common_file));
         blocks_and_inputs(json, file_);
-        if (!json.contains("graph"))
-            return;
+        if (!json.contains("graph")) return;
         const Json& sections = json["graph"];
         const std::pair<const char*, std::vector<GraphLine>*> parts[] = {
             {"pre", &arch_.graph.pre}, {"layer", &arch_.graph.layer}, {"head", &arch_.graph.head}};
         for (const auto& [name, out] : parts) {
             const std::string label = file_ + ", graph." + name;
-            if (!sections.contains(name))
-                throw Error(label + " is missing");
+            if (!sections.contains(name)) throw Error(label + " is missing");
             graph_.parse_section(lines(sections[name], label), label, *out);
         }
     }
@@ -217,8 +204,7 @@ private:
                 graph_.add_input(name, value.is_string() ? value.get<std::string>() : std::string(), file);
         }
         if (json.contains("blocks")) {
-            for (const auto& [name, value] : json["blocks"].items())
-                add_block(name, value, file);
+            for (const auto& [name, value] : json["blocks"].items()) add_block(name, value, file);
         }
     }
 
@@ -233,11 +219,9 @@ private:
         for (const TensorTemplate& t : arch_.tensor_templates)
             arch_.canonical[t.name] = static_cast<std::int32_t>(t.name);
         for (std::uint32_t slot = 0; slot < arch_.tensors.size(); ++slot) {
-            if (arch_.canonical[slot] >= 0)
-                continue;
+            if (arch_.canonical[slot] >= 0) continue;
             const auto weight = arch_.tensors.find(arch_.tensors.at(slot) + ".weight");
-            if (weight)
-                arch_.canonical[slot] = arch_.canonical[*weight];
+            if (weight) arch_.canonical[slot] = arch_.canonical[*weight];
         }
     }
 

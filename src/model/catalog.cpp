@@ -36,8 +36,7 @@ std::uint64_t number_of(const Json& json, const char* key) {
 std::vector<std::string> texts_of(const Json& json, const char* key) {
     std::vector<std::string> result;
     if (json.contains(key)) {
-        for (const Json& item : json[key])
-            result.push_back(item.get<std::string>());
+        for (const Json& item : json[key]) result.push_back(item.get<std::string>());
     }
     return result;
 }
@@ -50,10 +49,8 @@ const embedded::Entry* entry_with_id(std::string_view id) {
 
 [[noreturn]] void throw_unknown(std::string_view name) {
     std::vector<std::string_view> known;
-    for (const embedded::Name& n : embedded::model_names())
-        known.push_back(n.written);
-    throw Error("unknown model " + quote(name) + did_you_mean(name, known) +
-                "; `vramfit models` lists what is known");
+    for (const embedded::Name& n : embedded::model_names()) known.push_back(n.written);
+    throw Error("unknown model " + quote(name) + did_you_mean(name, known) + "; `vramfit models` lists what is known");
 }
 
 /// The entry that a typed name means.
@@ -62,12 +59,10 @@ const embedded::Entry& resolve(std::string_view name) {
     const auto fitting = embedded::with_key(embedded::model_names(), normalize_name(name));
     std::set<std::uint32_t> entries;
     for (const embedded::Name& n : fitting) {
-        if (n.written == name)
-            return models[n.entry];
+        if (n.written == name) return models[n.entry];
         entries.insert(n.entry);
     }
-    if (entries.empty())
-        throw_unknown(name);
+    if (entries.empty()) throw_unknown(name);
     if (entries.size() > 1) {
         std::string which;
         for (const std::uint32_t entry : entries)
@@ -78,10 +73,8 @@ const embedded::Entry& resolve(std::string_view name) {
 }
 
 double number(const Json& value, const std::string& key) {
-    if (value.is_boolean())
-        return value.get<bool>() ? 1 : 0;
-    if (!value.is_number())
-        throw Error("hyperparameter '" + key + "' is not a number");
+    if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+    if (!value.is_number()) throw Error("hyperparameter '" + key + "' is not a number");
     return value.get<double>();
 }
 
@@ -89,8 +82,7 @@ void read_hparams(const Json& json, Hparams& hparams) {
     for (const auto& [key, value] : json.items()) {
         Hparams::Value numbers;
         if (value.is_array()) {
-            for (const Json& element : value)
-                numbers.push_back(number(element, key));
+            for (const Json& element : value) numbers.push_back(number(element, key));
         } else {
             numbers.push_back(number(value, key));
         }
@@ -114,20 +106,16 @@ CatalogEntry read_entry(const Json& json, std::string_view family) {
     Json like;
     if (json.contains("like")) {
         const embedded::Entry* other = entry_with_id(json["like"].get<std::string>());
-        if (other == nullptr)
-            throw Error("catalog entry " + e.id + " is like an unknown model");
+        if (other == nullptr) throw Error("catalog entry " + e.id + " is like an unknown model");
         like = parse_entry(other->json);
         e.architecture = text_of(like, "architecture");
         shape = &like;
     }
     for (const Json* source : {shape, &json}) {
-        if (!source->contains("hparams"))
-            continue;
+        if (!source->contains("hparams")) continue;
         const Json& hparams = (*source)["hparams"];
-        if (hparams.contains("context_length"))
-            e.context_length = number_of(hparams, "context_length");
-        if (hparams.contains("expert_count"))
-            e.moe = number_of(hparams, "expert_count") > 0;
+        if (hparams.contains("context_length")) e.context_length = number_of(hparams, "context_length");
+        if (hparams.contains("expert_count")) e.moe = number_of(hparams, "expert_count") > 0;
     }
     return e;
 }
@@ -140,10 +128,9 @@ Model model_of(const Json& json, const Json* like, std::shared_ptr<const Archite
     if (!shape.contains("hparams") || !shape["hparams"].is_object())
         throw Error("catalog entry " + quote(model.id) + " has no \"hparams\"");
     read_hparams(shape["hparams"], model.hparams);
-    if (like != nullptr && json.contains("hparams"))
-        read_hparams(json["hparams"], model.hparams);
-    model.architecture = architecture != nullptr ? std::move(architecture)
-                                                 : bundled_architecture(text_of(shape, "architecture"));
+    if (like != nullptr && json.contains("hparams")) read_hparams(json["hparams"], model.hparams);
+    model.architecture =
+        architecture != nullptr ? std::move(architecture) : bundled_architecture(text_of(shape, "architecture"));
     instantiate_tensors(model, texts_of(shape, "optional"));
     return model;
 }
@@ -176,11 +163,9 @@ Model catalog_model(std::string_view name) {
     const Json json = parse_entry(entry.json);
     if (json.contains("unsupported"))
         throw Error("llama.cpp cannot load " + std::string(entry.id) + ": " + text_of(json, "unsupported"));
-    if (!json.contains("like"))
-        return model_of(json, nullptr, nullptr);
+    if (!json.contains("like")) return model_of(json, nullptr, nullptr);
     const embedded::Entry* other = entry_with_id(text_of(json, "like"));
-    if (other == nullptr)
-        throw Error("catalog entry " + std::string(entry.id) + " is like an unknown model");
+    if (other == nullptr) throw Error("catalog entry " + std::string(entry.id) + " is like an unknown model");
     const Json like = parse_entry(other->json);
     return model_of(json, &like, nullptr);
 }

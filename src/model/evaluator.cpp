@@ -23,10 +23,8 @@ constexpr bool is_layer_builtin(Builtin name) {
     case Builtin::n_rot_k:
     case Builtin::n_rot_v:
     case Builtin::v_pad:
-    case Builtin::n_v_max:
-        return true;
-    default:
-        return false;
+    case Builtin::n_v_max: return true;
+    default: return false;
     }
 }
 
@@ -38,29 +36,27 @@ Evaluator::Evaluator(const Model& model) : model_(model), arch_(*model.architect
     const std::uint32_t n_block = model.n_block();
     std::vector<std::int32_t> slot_of(model.tensor_names.size(), -1);
     for (std::size_t i = 0; i < model.tensor_names.size(); ++i) {
-        if (const auto slot = arch_.tensors.find(model.tensor_names[i]))
-            slot_of[i] = static_cast<std::int32_t>(*slot);
+        if (const auto slot = arch_.tensors.find(model.tensor_names[i])) slot_of[i] = static_cast<std::int32_t>(*slot);
     }
     for (std::size_t i = 0; i < model.tensors.size(); ++i) {
         const Tensor& tensor = model.tensors[i];
         const std::int32_t slot = slot_of[tensor.name];
-        if (slot < 0 || tensor.layer >= static_cast<std::int32_t>(n_block))
-            continue;
+        if (slot < 0 || tensor.layer >= static_cast<std::int32_t>(n_block)) continue;
         auto& by_layer = tensor_index_[static_cast<std::size_t>(slot)];
-        if (by_layer.empty())
-            by_layer.assign(n_block + 1, -1);
+        if (by_layer.empty()) by_layer.assign(n_block + 1, -1);
         by_layer[static_cast<std::size_t>(tensor.layer + 1)] = static_cast<std::int32_t>(i);
     }
     bind_layers();
 }
 
 Evaluator::Evaluator(const Model& model, const std::vector<std::string>& optional)
-    : model_(model), arch_(*model.architecture), making_tensors_(true) {
+    : model_(model),
+      arch_(*model.architecture),
+      making_tensors_(true) {
     bind_names();
     optional_.assign(arch_.tensors.size(), false);
     for (const std::string& name : optional) {
-        if (const auto slot = arch_.tensors.find(name))
-            optional_[*slot] = true;
+        if (const auto slot = arch_.tensors.find(name)) optional_[*slot] = true;
     }
     bind_layers();
 }
@@ -88,15 +84,13 @@ void Evaluator::bind_names() {
 
 void Evaluator::bind_layers() {
     std::vector<std::uint8_t> state(slots_.size(), 0);
-    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot)
-        mark_layered(slot, state);
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) mark_layered(slot, state);
     enter_layer(0);
 }
 
 bool Evaluator::mark_layered(std::uint32_t slot, std::vector<std::uint8_t>& state) {
     Slot& s = slots_[slot];
-    if (s.kind != SlotKind::symbol || state[slot] == 2)
-        return s.layered;
+    if (s.kind != SlotKind::symbol || state[slot] == 2) return s.layered;
     if (state[slot] == 1)
         throw Error("symbol '" + arch_.names.at(slot) + "' of architecture " + arch_.name + " needs itself");
     state[slot] = 1;
@@ -119,18 +113,13 @@ bool Evaluator::code_layered(const Expression& e, std::vector<std::uint8_t>* sta
             layered = (state != nullptr ? mark_layered(in.arg, *state) : slots_[in.arg].layered) || layered;
             deployed_ = deployed_ || slots_[in.arg].deployed;
             break;
-        case Expression::Op::has_tensor:
-            layered = true;
-            break;
-        case Expression::Op::next_layer:
-            layered = true;
-            break;
+        case Expression::Op::has_tensor: layered = true; break;
+        case Expression::Op::next_layer: layered = true; break;
         case Expression::Op::layers_max:
         case Expression::Op::layers_sum:
             i = in.target - 1; // the same in every layer, whatever is inside
             break;
-        default:
-            break;
+        default: break;
         }
     }
     return layered;
@@ -142,8 +131,7 @@ bool Evaluator::depends_on_layer(const Expression& e) const {
 
 void Evaluator::collect_layer_terms(const Expression& e, LayerTerms& terms) const {
     const auto add = [](std::vector<std::uint32_t>& list, std::uint32_t slot) {
-        if (std::ranges::find(list, slot) == list.end())
-            list.push_back(slot);
+        if (std::ranges::find(list, slot) == list.end()) list.push_back(slot);
     };
     for (const auto& in : e.code()) {
         switch (in.op) {
@@ -167,17 +155,14 @@ void Evaluator::collect_layer_terms(const Expression& e, LayerTerms& terms) cons
 
 void Evaluator::set(Builtin name, double value) {
     const auto slot = static_cast<std::uint32_t>(name);
-    if (values_[slot] == value)
-        return;
+    if (values_[slot] == value) return;
     values_[slot] = value;
     layer_stamp_ = ++clock_;
-    if (!slots_[slot].layered)
-        global_stamp_ = ++clock_;
+    if (!slots_[slot].layered) global_stamp_ = ++clock_;
 }
 
 void Evaluator::enter_layer(std::int32_t il) {
-    if (il == il_)
-        return;
+    if (il == il_) return;
     il_ = il;
     values_[static_cast<std::uint32_t>(Builtin::il)] = il;
     values_[static_cast<std::uint32_t>(Builtin::first)] = il == 0 ? 1 : 0;
@@ -189,8 +174,7 @@ double Evaluator::name(std::uint32_t slot) {
     const Slot& s = slots_[slot];
     switch (s.kind) {
     case SlotKind::builtin:
-    case SlotKind::scalar:
-        return values_[slot];
+    case SlotKind::scalar: return values_[slot];
     case SlotKind::array:
         if (static_cast<std::size_t>(il_) >= s.value->size())
             throw Error("hyperparameter '" + arch_.names.at(slot) + "' of " + model_.id + " has no element for layer " +
@@ -199,8 +183,7 @@ double Evaluator::name(std::uint32_t slot) {
     case SlotKind::missing:
         throw Error(model_.id + " has no hyperparameter '" + arch_.names.at(slot) + "', which architecture " +
                     arch_.name + " needs");
-    case SlotKind::symbol:
-        break;
+    case SlotKind::symbol: break;
     }
     const std::uint64_t stamp = s.layered ? layer_stamp_ : global_stamp_;
     if (stamps_[slot] != stamp) {
@@ -216,34 +199,26 @@ double Evaluator::name(std::uint32_t slot) {
 
 bool Evaluator::has_tensor(std::uint32_t slot) const {
     const std::int32_t canonical = arch_.canonical[slot];
-    if (canonical < 0)
-        return false;
-    if (making_tensors_)
-        return optional_[static_cast<std::size_t>(canonical)];
+    if (canonical < 0) return false;
+    if (making_tensors_) return optional_[static_cast<std::size_t>(canonical)];
     return tensor(slot, il_) >= 0 || tensor(slot, -1) >= 0;
 }
 
 std::int32_t Evaluator::tensor(std::uint32_t slot, std::int32_t il) const {
     const std::int32_t canonical = arch_.canonical[slot];
-    if (canonical < 0)
-        return -1;
+    if (canonical < 0) return -1;
     const auto& by_layer = tensor_index_[static_cast<std::size_t>(canonical)];
     const auto at = static_cast<std::size_t>(il + 1);
     return at < by_layer.size() ? by_layer[at] : -1;
 }
 
-double Evaluator::eval(const Expression& e) {
-    return run(e.code(), 0, e.code().size());
-}
+double Evaluator::eval(const Expression& e) { return run(e.code(), 0, e.code().size()); }
 
-std::uint64_t Evaluator::count(const Expression& e, std::string_view what) {
-    return to_count(eval(e), what);
-}
+std::uint64_t Evaluator::count(const Expression& e, std::string_view what) { return to_count(eval(e), what); }
 
 double Evaluator::value_or(std::string_view name_text, double otherwise) {
     const auto slot = arch_.names.find(name_text);
-    if (!slot)
-        return model_.hparams.get(name_text, otherwise, static_cast<std::size_t>(std::max(il_, 0)));
+    if (!slot) return model_.hparams.get(name_text, otherwise, static_cast<std::size_t>(std::max(il_, 0)));
     return slots_[*slot].kind == SlotKind::missing ? otherwise : name(*slot);
 }
 
@@ -270,8 +245,7 @@ double Evaluator::run(const std::vector<Expression::Instruction>& code, std::siz
     };
     for (std::size_t i = begin; i < end; ++i) {
         const auto& in = code[i];
-        if (top + 1 >= stack_size)
-            throw Error("an expression of architecture " + arch_.name + " is too large");
+        if (top + 1 >= stack_size) throw Error("an expression of architecture " + arch_.name + " is too large");
         switch (in.op) {
         case Code::constant: stack[top++] = in.value; break;
         case Code::name: stack[top++] = name(in.arg); break;
@@ -311,8 +285,7 @@ double Evaluator::run(const std::vector<Expression::Instruction>& code, std::siz
         case Code::maximum: binary([](double a, double b) { return std::max(a, b); }); break;
         case Code::jump: i = in.target - 1; break;
         case Code::jump_false:
-            if (stack[--top] == 0)
-                i = in.target - 1;
+            if (stack[--top] == 0) i = in.target - 1;
             break;
         case Code::and_jump:
             if (stack[top - 1] == 0)

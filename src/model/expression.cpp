@@ -10,9 +10,7 @@ namespace {
 
 constexpr int max_depth = 64; // a template is data: bound the recursion that it can ask for
 
-bool is_word_start(char c) {
-    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
+bool is_word_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 bool is_word(char c, std::string_view also) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || also.find(c) != std::string_view::npos;
@@ -21,8 +19,7 @@ bool is_word(char c, std::string_view also) {
 } // namespace
 
 std::uint32_t NameTable::intern(std::string_view name) {
-    if (const auto known = find(name))
-        return *known;
+    if (const auto known = find(name)) return *known;
     const std::uint32_t slot = size();
     names_.emplace_back(name);
     slots_.emplace(names_.back(), slot);
@@ -31,8 +28,7 @@ std::uint32_t NameTable::intern(std::string_view name) {
 
 std::optional<std::uint32_t> NameTable::find(std::string_view name) const {
     const auto it = slots_.find(name);
-    if (it == slots_.end())
-        return std::nullopt;
+    if (it == slots_.end()) return std::nullopt;
     return it->second;
 }
 
@@ -41,8 +37,7 @@ void ExpressionParser::fail(const std::string& what) const {
 }
 
 void ExpressionParser::skip_space() {
-    while (at_ < text_.size() && text_[at_] == ' ')
-        ++at_;
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
 }
 
 bool ExpressionParser::at_end() {
@@ -52,22 +47,19 @@ bool ExpressionParser::at_end() {
 
 bool ExpressionParser::accept(std::string_view token) {
     skip_space();
-    if (at_ == text_.size() || text_[at_] != token.front() || !text_.substr(at_).starts_with(token))
-        return false;
+    if (at_ == text_.size() || text_[at_] != token.front() || !text_.substr(at_).starts_with(token)) return false;
     at_ += token.size();
     return true;
 }
 
 void ExpressionParser::expect(std::string_view token) {
-    if (!accept(token))
-        fail("'" + std::string(token) + "' expected");
+    if (!accept(token)) fail("'" + std::string(token) + "' expected");
 }
 
 std::string_view ExpressionParser::word(std::string_view also) {
     skip_space();
     const std::size_t start = at_;
-    while (at_ < text_.size() && is_word(text_[at_], also))
-        ++at_;
+    while (at_ < text_.size() && is_word(text_[at_], also)) ++at_;
     return text_.substr(start, at_ - start);
 }
 
@@ -102,8 +94,7 @@ Expression ExpressionParser::parse_dimension() {
 }
 
 void ExpressionParser::ternary(Expression& e) {
-    if (++depth_ > max_depth)
-        fail("too deeply nested");
+    if (++depth_ > max_depth) fail("too deeply nested");
     logical_or(e);
     if (accept("?")) {
         const std::size_t otherwise = reserve(e, Expression::Op::jump_false);
@@ -140,12 +131,11 @@ void ExpressionParser::logical_and(Expression& e) {
 void ExpressionParser::comparison(Expression& e) {
     using Op = Expression::Op;
     sum(e);
-    static constexpr std::pair<std::string_view, Op> operators[] = {
-        {"==", Op::equal},         {"!=", Op::not_equal}, {"<=", Op::less_equal},
-        {">=", Op::greater_equal}, {"<", Op::less},       {">", Op::greater}};
+    static constexpr std::pair<std::string_view, Op> operators[] = {{"==", Op::equal},      {"!=", Op::not_equal},
+                                                                    {"<=", Op::less_equal}, {">=", Op::greater_equal},
+                                                                    {"<", Op::less},        {">", Op::greater}};
     skip_space();
-    if (at_ == text_.size() || std::string_view("=!<>").find(text_[at_]) == std::string_view::npos)
-        return;
+    if (at_ == text_.size() || std::string_view("=!<>").find(text_[at_]) == std::string_view::npos) return;
     for (const auto& [token, op] : operators) {
         if (accept(token)) {
             sum(e);
@@ -189,8 +179,7 @@ void ExpressionParser::product(Expression& e) {
 }
 
 void ExpressionParser::unary(Expression& e) {
-    if (++depth_ > max_depth)
-        fail("too deeply nested");
+    if (++depth_ > max_depth) fail("too deeply nested");
     if (accept("!")) {
         unary(e);
         push(e, Expression::Op::logical_not);
@@ -210,13 +199,10 @@ void ExpressionParser::primary(Expression& e) {
         expect(")");
         return;
     }
-    if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0)
-        return number(e);
-    if (at_ >= text_.size() || !is_word_start(text_[at_]))
-        fail("a name, a number or '(' expected");
+    if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) return number(e);
+    if (at_ >= text_.size() || !is_word_start(text_[at_])) fail("a name, a number or '(' expected");
     const std::string_view name = word();
-    if (accept("("))
-        return call(e, name);
+    if (accept("(")) return call(e, name);
     const std::uint32_t slot = names_.intern(name);
     if (accept("??")) {
         const std::size_t end = reserve(e, Expression::Op::coalesce, slot);
@@ -246,8 +232,9 @@ void ExpressionParser::call(Expression& e, std::string_view function) {
         ternary(e);
         push(e, function == "min" ? Op::minimum : function == "max" ? Op::maximum : Op::pad);
     } else if (function == "next" || function == "layers_max" || function == "layers_sum") {
-        const std::size_t end =
-            reserve(e, function == "next" ? Op::next_layer : function == "layers_max" ? Op::layers_max : Op::layers_sum);
+        const std::size_t end = reserve(e, function == "next"         ? Op::next_layer
+                                           : function == "layers_max" ? Op::layers_max
+                                                                      : Op::layers_sum);
         ternary(e);
         land(e, end);
     } else {

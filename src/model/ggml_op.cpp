@@ -12,8 +12,7 @@ constexpr std::size_t n_ops = std::size(op_table);
 /// The table's entries in the order of their names.
 constexpr std::array<const OpTraits*, n_ops> by_name = [] {
     std::array<const OpTraits*, n_ops> sorted{};
-    for (std::size_t i = 0; i < n_ops; ++i)
-        sorted[i] = &op_table[i];
+    for (std::size_t i = 0; i < n_ops; ++i) sorted[i] = &op_table[i];
     std::ranges::sort(sorted, {}, [](const OpTraits* t) { return t->name; });
     return sorted;
 }();
@@ -22,8 +21,7 @@ constexpr std::array<const OpTraits*, n_ops> by_name = [] {
 
 std::optional<Op> parse_op(std::string_view name) {
     const auto found = std::ranges::lower_bound(by_name, name, {}, [](const OpTraits* t) { return t->name; });
-    if (found == by_name.end() || (*found)->name != name)
-        return std::nullopt;
+    if (found == by_name.end() || (*found)->name != name) return std::nullopt;
     return (*found)->op;
 }
 

@@ -17,15 +17,13 @@ std::uint32_t GraphParser::result_slot(std::string_view name) {
 
 std::uint32_t GraphParser::known_result(std::string_view name, const ExpressionParser& in) const {
     const auto it = results_.find(name);
-    if (it == results_.end())
-        in.fail("'" + std::string(name) + "' is not the result of an earlier line");
+    if (it == results_.end()) in.fail("'" + std::string(name) + "' is not the result of an earlier line");
     return it->second;
 }
 
 std::int32_t GraphParser::input_index(std::string_view name, const ExpressionParser& in) const {
     for (std::size_t i = 0; i < arch_.graph.inputs.size(); ++i) {
-        if (arch_.graph.inputs[i].name == name)
-            return static_cast<std::int32_t>(i);
+        if (arch_.graph.inputs[i].name == name) return static_cast<std::int32_t>(i);
     }
     in.fail("no input '@" + std::string(name) + "' is declared");
 }
@@ -49,8 +47,7 @@ void GraphParser::parse_dimensions(ExpressionParser& in, std::vector<Expression>
     do {
         ne.push_back(in.parse_dimension());
     } while (in.accept(","));
-    if (ne.size() > 4)
-        in.fail("a tensor has at most four dimensions");
+    if (ne.size() > 4) in.fail("a tensor has at most four dimensions");
 }
 
 void GraphParser::add_input(const std::string& name, const std::string& text, const std::string& file) {
@@ -68,8 +65,7 @@ void GraphParser::add_input(const std::string& name, const std::string& text, co
         else if (in.accept("view of"))
             input.view_of = input_index(in.word(), in);
         input.scratch = in.accept("scratch");
-        if (!in.at_end())
-            in.fail("'" + std::string(in.rest()) + "' is not understood");
+        if (!in.at_end()) in.fail("'" + std::string(in.rest()) + "' is not understood");
     } catch (const Error& e) {
         throw Error(input.where + ": " + e.what());
     }
@@ -89,15 +85,14 @@ void GraphParser::parse_section(const Lines& lines, const std::string& label, st
         parse_line(lines[i], {section, static_cast<std::uint32_t>(i + 1)}, {}, 0, out);
 }
 
-void GraphParser::parse_line(const std::string& text, const Origin& where,
-                             const std::vector<std::uint32_t>& conditions, int depth, std::vector<GraphLine>& out) {
+void GraphParser::parse_line(const std::string& text, const Origin& where, const std::vector<std::uint32_t>& conditions,
+                             int depth, std::vector<GraphLine>& out) {
     GraphLine line;
     line.where = where;
     line.conditions = conditions;
     try {
         ExpressionParser in(text, arch_.names, arch_.tensors);
-        if (in.accept("#"))
-            return parse_block(in, conditions, depth, out);
+        if (in.accept("#")) return parse_block(in, conditions, depth, out);
         if (in.accept("@")) {
             line.kind = GraphLine::Kind::touch;
             SourceRef input;
@@ -106,8 +101,7 @@ void GraphParser::parse_line(const std::string& text, const Origin& where,
             line.sources.push_back(input);
         } else {
             const std::string name(in.word("_"));
-            if (name.empty())
-                in.fail("a name, '#block' or '@input' expected");
+            if (name.empty()) in.fail("a name, '#block' or '@input' expected");
             if (in.accept("=") || in.accept(":=")) {
                 parse_definition(in, name, line);
             } else if (const auto op = parse_op(name)) {
@@ -127,15 +121,12 @@ void GraphParser::parse_block(ExpressionParser& in, std::vector<std::uint32_t> c
                               std::vector<GraphLine>& out) {
     const std::string name(in.word("_"));
     const auto block = blocks_.find(name);
-    if (block == blocks_.end())
-        in.fail("no block '#" + name + "'");
-    if (depth >= max_block_depth)
-        in.fail("blocks are nested too deeply, or '#" + name + "' contains itself");
+    if (block == blocks_.end()) in.fail("no block '#" + name + "'");
+    if (depth >= max_block_depth) in.fail("blocks are nested too deeply, or '#" + name + "' contains itself");
     GraphLine repeat;
     repeat.kind = GraphLine::Kind::repeat;
     repeat.where = {block->second.label, 0};
-    if (in.accept("*"))
-        repeat.times = in.parse_dimension();
+    if (in.accept("*")) repeat.times = in.parse_dimension();
     parse_condition(in, conditions);
     const std::size_t first = out.size();
     const bool repeats = !repeat.times.empty();
@@ -146,8 +137,7 @@ void GraphParser::parse_block(ExpressionParser& in, std::vector<std::uint32_t> c
     const std::vector<std::string>& lines = block->second.lines;
     for (std::size_t i = 0; i < lines.size(); ++i)
         parse_line(lines[i], {block->second.label, static_cast<std::uint32_t>(i + 1)}, conditions, depth + 1, out);
-    if (repeats)
-        out[first].n_lines = static_cast<std::uint32_t>(out.size() - first - 1);
+    if (repeats) out[first].n_lines = static_cast<std::uint32_t>(out.size() - first - 1);
 }
 
 void GraphParser::parse_definition(ExpressionParser& in, const std::string& name, GraphLine& line) {
@@ -161,8 +151,7 @@ void GraphParser::parse_definition(ExpressionParser& in, const std::string& name
         line.sources.push_back(source);
     } else {
         line.op = *op;
-        if (in.accept("."))
-            parse_type(in.word("_"), line.node_type, line.type, in);
+        if (in.accept(".")) parse_type(in.word("_"), line.node_type, line.type, in);
         if (!in.rest().starts_with("<"))
             parse_dimensions(in, line.ne);
         else if (line.op != Op::view)
@@ -178,10 +167,8 @@ void GraphParser::parse_store(ExpressionParser& in, Op op, GraphLine& line) {
     line.kind = GraphLine::Kind::store;
     line.op = op;
     line.destination = parse_source(in);
-    if (line.destination.kind != SourceRef::Kind::cache)
-        in.fail("a cache ('%k') expected");
-    if (in.accept("<"))
-        parse_sources(in, line);
+    if (line.destination.kind != SourceRef::Kind::cache) in.fail("a cache ('%k') expected");
+    if (in.accept("<")) parse_sources(in, line);
     parse_attributes(in, line);
 }
 
@@ -192,8 +179,7 @@ void GraphParser::parse_sources(ExpressionParser& in, GraphLine& line) {
 
 SourceRef GraphParser::parse_source(ExpressionParser& in) {
     std::uint8_t views = 0;
-    while (in.accept("~"))
-        ++views;
+    while (in.accept("~")) ++views;
     SourceRef source;
     if (in.accept("@")) {
         source.kind = SourceRef::Kind::input;
@@ -204,8 +190,7 @@ SourceRef GraphParser::parse_source(ExpressionParser& in) {
         source = parse_weight(in);
     } else {
         const std::string_view name = in.word("_");
-        if (name.empty())
-            in.fail("a source expected");
+        if (name.empty()) in.fail("a source expected");
         source.index = static_cast<std::int32_t>(known_result(name, in));
     }
     source.views = views;
@@ -218,11 +203,9 @@ SourceRef GraphParser::parse_cache(ExpressionParser& in) {
     std::string_view part = in.word("_");
     if (in.accept(".")) {
         for (std::size_t i = 0; i < arch_.caches.size(); ++i) {
-            if (arch_.caches[i].name == part)
-                source.index = static_cast<std::int32_t>(i);
+            if (arch_.caches[i].name == part) source.index = static_cast<std::int32_t>(i);
         }
-        if (source.index < 0)
-            in.fail("no cache '" + std::string(part) + "'");
+        if (source.index < 0) in.fail("no cache '" + std::string(part) + "'");
         part = in.word("_");
     }
     if (part == "k")
@@ -245,23 +228,21 @@ SourceRef GraphParser::parse_weight(ExpressionParser& in) {
     source.optional = in.accept("?");
     source.global = in.accept(".");
     const std::string_view name = in.word("_.");
-    if (name.empty())
-        in.fail("the name of a tensor expected");
+    if (name.empty()) in.fail("the name of a tensor expected");
     source.index = static_cast<std::int32_t>(arch_.tensors.intern(name));
     source.next_layer = in.accept("+");
     return source;
 }
 
 void GraphParser::parse_attributes(ExpressionParser& in, GraphLine& line) {
-    if (!in.accept("|"))
-        return;
+    if (!in.accept("|")) return;
     while (!in.at_end() && !in.rest().starts_with("? ")) {
         const std::string name(in.word("_"));
-        bool* const flag = name == "host"      ? &line.on_host
-                           : name == "inplace" ? &line.in_place
-                           : name == "free"    ? &line.free
+        bool* const flag = name == "host"        ? &line.on_host
+                           : name == "inplace"   ? &line.in_place
+                           : name == "free"      ? &line.free
                            : name == "attention" ? &line.attention
-                                               : nullptr;
+                                                 : nullptr;
         if (flag != nullptr) {
             *flag = true;
             continue;
@@ -272,8 +253,7 @@ void GraphParser::parse_attributes(ExpressionParser& in, GraphLine& line) {
             line.output = has_value ? in.parse_dimension() : one.parse();
             continue;
         }
-        if (!has_value)
-            in.fail("unknown attribute '" + name + "'");
+        if (!has_value) in.fail("unknown attribute '" + name + "'");
         Expression value = in.parse_dimension();
         if (name == "bytes")
             line.bytes = std::move(value);
@@ -293,8 +273,7 @@ void GraphParser::parse_condition(ExpressionParser& in, std::vector<std::uint32_
         arch_.conditions.push_back(in.parse());
         conditions.push_back(static_cast<std::uint32_t>(arch_.conditions.size() - 1));
     }
-    if (!in.at_end())
-        in.fail("'" + std::string(in.rest()) + "' is not understood");
+    if (!in.at_end()) in.fail("'" + std::string(in.rest()) + "' is not understood");
 }
 
 } // namespace vramfit

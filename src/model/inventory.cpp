@@ -9,27 +9,27 @@ namespace {
 
 /// The type in an F16 file: what has one dimension and every norm stays f32 (convert_hf_to_gguf.py).
 TensorType base_type(const TensorTemplate& t, std::string_view name) {
-    if (t.type)
-        return *t.type;
+    if (t.type) return *t.type;
     return t.ne.size() == 1 || name.ends_with("_norm.weight") ? TensorType::f32 : TensorType::f16;
 }
 
 class Inventory {
 public:
     Inventory(Model& model, const std::vector<std::string>& optional)
-        : model_(model), arch_(*model.architecture), eval_(model, optional), optional_(optional),
+        : model_(model),
+          arch_(*model.architecture),
+          eval_(model, optional),
+          optional_(optional),
           names_(arch_.tensors.size(), -1) {}
 
     void fill() {
         for (const TensorTemplate& t : arch_.tensor_templates) {
-            if (t.section != TensorSection::layer)
-                add(t, -1);
+            if (t.section != TensorSection::layer) add(t, -1);
         }
         for (std::uint32_t il = 0; il < model_.n_block(); ++il) {
             eval_.enter_layer(static_cast<std::int32_t>(il));
             for (const TensorTemplate& t : arch_.tensor_templates) {
-                if (t.section == TensorSection::layer)
-                    add(t, static_cast<std::int32_t>(il));
+                if (t.section == TensorSection::layer) add(t, static_cast<std::int32_t>(il));
             }
         }
     }
@@ -37,10 +37,8 @@ public:
 private:
     void add(const TensorTemplate& t, std::int32_t layer) {
         const std::string& name = arch_.tensors.at(t.name);
-        if (t.optional && std::ranges::find(optional_, name) == optional_.end())
-            return;
-        if (!exists(t))
-            return;
+        if (t.optional && std::ranges::find(optional_, name) == optional_.end()) return;
+        if (!exists(t)) return;
         Tensor tensor;
         tensor.name = name_index(t.name);
         tensor.layer = layer;
@@ -60,8 +58,7 @@ private:
 
     /// A tensor that layers share exists where one of them uses it.
     bool exists(const TensorTemplate& t) {
-        if (t.section != TensorSection::each || t.condition.empty())
-            return eval_.holds(t.condition);
+        if (t.section != TensorSection::each || t.condition.empty()) return eval_.holds(t.condition);
         bool used = false;
         for (std::uint32_t il = 0; il < model_.n_layer(); ++il) {
             eval_.enter_layer(static_cast<std::int32_t>(il));

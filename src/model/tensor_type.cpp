@@ -15,9 +15,7 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 
 } // namespace
 
-void throw_unknown_type(std::size_t id) {
-    throw Error("ggml has no tensor type " + std::to_string(id));
-}
+void throw_unknown_type(std::size_t id) { throw Error("ggml has no tensor type " + std::to_string(id)); }
 
 std::optional<TensorType> tensor_type_from_id(std::uint32_t id) {
     if (id >= tensor_type_table.size() || tensor_type_table[id].block == 0) return std::nullopt;

@@ -46,7 +46,8 @@ struct HostMemory : DeviceMemory {
 
 /// What a deployment takes, byte by byte.
 struct MemoryEstimate {
-    std::optional<std::string> refusal; ///< llama.cpp would not start: why, in its own words. Sizes are then what it would have taken, where known
+    std::optional<std::string>
+        refusal; ///< llama.cpp would not start: why, in its own words. Sizes are then what it would have taken, where known
     ContextPlan context;
     bool flash_attn = false; ///< in effect
     std::vector<DeviceMemory> devices;

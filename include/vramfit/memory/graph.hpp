@@ -24,8 +24,8 @@ struct GraphTensor {
     bool on_host = false;  ///< runs on the CPU whatever its sources
     std::array<std::uint64_t, 4> ne{1, 1, 1, 1};
     std::uint64_t nbytes = 0;
-    std::int32_t view_root = -1;                  ///< the tensor whose memory it shows; -1: its own
-    std::int32_t device = -2;                     ///< where an external tensor lies; -2: not external
+    std::int32_t view_root = -1; ///< the tensor whose memory it shows; -1: its own
+    std::int32_t device = -2;    ///< where an external tensor lies; -2: not external
     std::int32_t layer = -1;
     std::uint32_t first_source = 0;
     std::uint32_t n_sources = 0;
@@ -46,8 +46,8 @@ struct Graph {
     std::vector<std::int32_t> nodes;   ///< tensors that are executed (views included), in order
     std::vector<std::int32_t> inputs;  ///< leafs that are graph inputs, in order of first use
     std::vector<ExpertSum> expert_sums;
-    std::uint64_t n_nodes = 0;         ///< as llama.cpp counts them, every view included
-    std::uint64_t n_leafs = 0;         ///< weights, caches and inputs
+    std::uint64_t n_nodes = 0; ///< as llama.cpp counts them, every view included
+    std::uint64_t n_leafs = 0; ///< weights, caches and inputs
     struct Counts {
         std::uint64_t n_nodes, n_leafs;
     };
@@ -69,6 +69,8 @@ struct GraphRequest {
     bool v_trans = false;
 };
 
+struct ResolvedLine; // a template's line whose shapes are known
+
 /// Writes out the prompt graph of a model from its architecture's template.
 /// Layers of the same kind have the same lines, so a kind's shapes are worked out once.
 class GraphBuilder {
@@ -83,9 +85,6 @@ public:
     std::uint32_t n_kinds() const { return n_kinds_; }
 
 private:
-    struct Resolved;
-    class Emitter;
-
     void classify_layers();
     std::vector<double> signature(const Evaluator::LayerTerms& terms, std::int32_t il);
     /// Which caches a layer uses: indexes into the request's, -1 for none.
@@ -95,11 +94,11 @@ private:
         std::int32_t recurrent = -1;
     };
     LayerCaches enter(const GraphRequest& request, std::int32_t il);
-    std::vector<Resolved> resolve(const GraphRequest& request, const std::vector<GraphLine>& lines);
-    void resolve(const GraphRequest& request, std::span<const GraphLine> lines, std::vector<Resolved>& resolved);
+    std::vector<ResolvedLine> resolve(const GraphRequest& request, const std::vector<GraphLine>& lines);
+    void resolve(const GraphRequest& request, std::span<const GraphLine> lines, std::vector<ResolvedLine>& resolved);
     void repeat(const GraphRequest& request, const GraphLine& line, std::span<const GraphLine> lines,
-                std::vector<Resolved>& resolved);
-    Resolved resolve_line(const GraphRequest& request, const GraphLine& line);
+                std::vector<ResolvedLine>& resolved);
+    ResolvedLine resolve_line(const GraphRequest& request, const GraphLine& line);
 
     Evaluator& eval_;
     const Architecture& arch_;

@@ -11,8 +11,8 @@ namespace vramfit {
 struct ScheduleRequest {
     std::uint32_t n_devices = 1;
     bool op_offload = true;
-    bool pipeline = false;        ///< several devices, everything offloaded: four copies of every split input
-    bool pins = false;            ///< a real load pins some nodes to a device (llama-context.cpp, llama-graph.cpp)
+    bool pipeline = false; ///< several devices, everything offloaded: four copies of every split input
+    bool pins = false;     ///< a real load pins some nodes to a device (llama-context.cpp, llama-graph.cpp)
     const Placement* placement = nullptr;
     bool attention_on_host = false; ///< one of those pins: attention without flash attention, its cache on the host
 };
@@ -27,10 +27,10 @@ struct ScheduledNode {
 /// The graph cut into splits, one after the other on one backend each, with the copies between them.
 /// Backends are the devices in order, then the host (`n_devices`).
 struct Schedule {
-    Graph graph;                         ///< with copies as tensors of their own, read by the nodes of their split
-    std::vector<ScheduledNode> steps;    ///< in order
-    std::vector<ScheduledNode> leafs;    ///< graph inputs (and their copies in a pipeline) with their backend
-    std::vector<std::int32_t> backends;  ///< by tensor of the graph
+    Graph graph;                        ///< with copies as tensors of their own, read by the nodes of their split
+    std::vector<ScheduledNode> steps;   ///< in order
+    std::vector<ScheduledNode> leafs;   ///< graph inputs (and their copies in a pipeline) with their backend
+    std::vector<std::int32_t> backends; ///< by tensor of the graph
     std::uint32_t n_splits = 0;
 };
 

@@ -90,12 +90,13 @@ struct Origin {
 struct SourceRef {
     enum class Kind : std::uint8_t { result, input, weight, cache };
     Kind kind = Kind::result;
-    std::uint8_t views = 0;     ///< view nodes made for this use
-    bool optional = false;      ///< weight: nothing where the model lacks it
-    bool next_layer = false;    ///< weight of layer il + 1; cache of the next layer that keeps one
-    bool global = false;        ///< weight outside the layers
+    std::uint8_t views = 0;  ///< view nodes made for this use
+    bool optional = false;   ///< weight: nothing where the model lacks it
+    bool next_layer = false; ///< weight of layer il + 1; cache of the next layer that keeps one
+    bool global = false;     ///< weight outside the layers
     CachePart part = CachePart::k;
-    std::int32_t index = -1;    ///< result slot, input, tensor slot, or cache (-1: the layer's attention or recurrent cache)
+    std::int32_t index =
+        -1; ///< result slot, input, tensor slot, or cache (-1: the layer's attention or recurrent cache)
 };
 
 struct GraphLine {
@@ -110,12 +111,12 @@ struct GraphLine {
     std::vector<SourceRef> sources;
     std::vector<std::uint32_t> conditions; ///< indexes into Architecture::conditions, all must hold
     Expression bytes, cut, output, count;
-    Expression times;          ///< repeat: how often the next `n_lines` lines are written
+    Expression times; ///< repeat: how often the next `n_lines` lines are written
     std::uint32_t n_lines = 0;
     bool on_host = false;
-    bool in_place = false; ///< the result is a view of the first source that the node writes into
+    bool in_place = false;  ///< the result is a view of the first source that the node writes into
     bool attention = false; ///< the result of an attention without flash attention
-    bool free = false;     ///< a norm that a real load does not pin to its layer's device
+    bool free = false;      ///< a norm that a real load does not pin to its layer's device
     Origin where;
 };
 
@@ -147,11 +148,12 @@ public:
                                                      std::string_view file);
 
     std::string name;
-    NameTable names;   ///< symbols, built-ins and hyperparameter keys; built-ins come first
-    NameTable tensors; ///< tensor names, with their suffix
+    NameTable names;                 ///< symbols, built-ins and hyperparameter keys; built-ins come first
+    NameTable tensors;               ///< tensor names, with their suffix
     std::vector<Expression> symbols; ///< by slot of `names`; empty where the name is no symbol
     std::vector<TensorTemplate> tensor_templates;
-    std::vector<std::int32_t> canonical; ///< by slot of `tensors`: slot of the template's full name, or -1 where there is none
+    std::vector<std::int32_t>
+        canonical; ///< by slot of `tensors`: slot of the template's full name, or -1 where there is none
     std::vector<CacheTemplate> caches;
     std::vector<Refusal> refusals;
     std::vector<Expression> conditions;

@@ -54,7 +54,7 @@ private:
     enum class SlotKind : std::uint8_t { builtin, symbol, scalar, array, missing };
     struct Slot {
         SlotKind kind = SlotKind::missing;
-        bool layered = false; ///< differs between layers
+        bool layered = false;  ///< differs between layers
         bool deployed = false; ///< differs between deployments
         const Hparams::Value* value = nullptr;
     };
@@ -66,7 +66,8 @@ private:
     double name(std::uint32_t slot);
     bool has_tensor(std::uint32_t slot) const;
     double run(const std::vector<Expression::Instruction>& code, std::size_t begin, std::size_t end);
-    double over_layers(const std::vector<Expression::Instruction>& code, std::size_t begin, std::size_t end, bool maximum);
+    double over_layers(const std::vector<Expression::Instruction>& code, std::size_t begin, std::size_t end,
+                       bool maximum);
 
     const Model& model_;
     const Architecture& arch_;

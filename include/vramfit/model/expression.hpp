@@ -84,7 +84,9 @@ private:
 class ExpressionParser {
 public:
     ExpressionParser(std::string_view text, NameTable& names, NameTable& tensors)
-        : text_(text), names_(names), tensors_(tensors) {}
+        : text_(text),
+          names_(names),
+          tensors_(tensors) {}
 
     /// A whole expression. Throws Error with the column.
     Expression parse();

@@ -145,17 +145,14 @@ inline constexpr OpTraits op_table[] = {
 
 constexpr bool op_table_in_order() {
     for (std::size_t i = 0; i < std::size(op_table); ++i) {
-        if (op_table[i].op != static_cast<Op>(i))
-            return false;
+        if (op_table[i].op != static_cast<Op>(i)) return false;
     }
     return std::size(op_table) == static_cast<std::size_t>(Op::sum_experts) + 1;
 }
 static_assert(op_table_in_order());
 
 /// The traits of `op`.
-constexpr const OpTraits& traits(Op op) {
-    return op_table[static_cast<std::size_t>(op)];
-}
+constexpr const OpTraits& traits(Op op) { return op_table[static_cast<std::size_t>(op)]; }
 
 /// Op by ggml's name ("MUL_MAT"), or nothing.
 std::optional<Op> parse_op(std::string_view name);

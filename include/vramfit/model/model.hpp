@@ -29,11 +29,11 @@ enum class MtpLoading : std::uint8_t { with_mtp, always, never };
 
 /// One tensor of a model's file. Its full name is "blk.LAYER.NAME" for a layer's tensor, NAME for the others.
 struct Tensor {
-    std::uint32_t name = 0;                       ///< index into Model::tensor_names
-    std::int32_t layer = -1;                      ///< block number, -1 outside the blocks
-    std::array<std::uint64_t, 4> ne{1, 1, 1, 1};  ///< elements by dimension, ne[0] is the row length
+    std::uint32_t name = 0;                      ///< index into Model::tensor_names
+    std::int32_t layer = -1;                     ///< block number, -1 outside the blocks
+    std::array<std::uint64_t, 4> ne{1, 1, 1, 1}; ///< elements by dimension, ne[0] is the row length
     std::uint8_t n_dims = 1;
-    TensorType type = TensorType::f16;            ///< type in the file that was read, or in the F16 file (catalog)
+    TensorType type = TensorType::f16; ///< type in the file that was read, or in the F16 file (catalog)
     TensorSection section = TensorSection::layer;
     MtpLoading mtp_loading = MtpLoading::with_mtp; ///< matters in MTP blocks only
 

@@ -108,8 +108,7 @@ inline constexpr std::array<TensorTypeTraits, 43> tensor_type_table{{
 /// The traits of `type`. Throws Error for a number that ggml does not know (or has removed).
 inline const TensorTypeTraits& traits(TensorType type) {
     const auto id = static_cast<std::size_t>(type);
-    if (id >= tensor_type_table.size() || tensor_type_table[id].block == 0)
-        throw_unknown_type(id);
+    if (id >= tensor_type_table.size() || tensor_type_table[id].block == 0) throw_unknown_type(id);
     return tensor_type_table[id];
 }
 

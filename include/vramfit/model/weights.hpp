@@ -15,8 +15,9 @@ std::uint64_t file_tensor_bytes(const Model& model, const std::vector<TensorType
 /// tensor with other rows has room for the last one behind it (ggml-cuda.cu, get_alloc_size).
 std::uint64_t cuda_bytes(TensorType type, std::uint64_t ne0, std::uint64_t bytes);
 
-inline constexpr std::uint64_t cuda_alignment = 128; ///< tensors of a CUDA buffer start at multiples of it (ggml-cuda.cu)
-inline constexpr std::uint64_t host_alignment = 32;  ///< likewise on the host (ggml-backend.cpp)
+inline constexpr std::uint64_t cuda_alignment =
+    128; ///< tensors of a CUDA buffer start at multiples of it (ggml-cuda.cu)
+inline constexpr std::uint64_t host_alignment = 32; ///< likewise on the host (ggml-backend.cpp)
 
 /// Bytes that a tensor takes in a CUDA buffer, alignment included.
 std::uint64_t cuda_alloc_size(const Tensor& tensor, TensorType type);
