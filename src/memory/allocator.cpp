@@ -80,15 +80,18 @@ namespace {
 
 class Replayer {
 public:
-    Replayer(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries)
+    Replayer(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries,
+             Replay storage)
         : s_(schedule),
           wanted_(boundaries),
           graph_(schedule.graph),
           n_devices_(static_cast<std::int32_t>(n_devices)),
-          state_(graph_.tensors.size()) {
+          result_(std::move(storage)) {
+        result_.buffer_bytes.clear();
+        result_.boundaries.clear();
         for (std::uint32_t i = 0; i < n_devices; ++i) pools_.emplace_back(cuda_alignment);
         pools_.emplace_back(host_alignment);
-        result_.allocations.resize(graph_.tensors.size());
+        result_.allocations.assign(graph_.tensors.size(), {});
     }
 
     Replay run() {
@@ -103,14 +106,7 @@ public:
     }
 
 private:
-    struct State {
-        std::int32_t children = 0;
-        std::int32_t views = 0;
-        bool own = false;
-    };
-
     const GraphTensor& tensor(std::int32_t id) const { return graph_.tensors[static_cast<std::size_t>(id)]; }
-    State& state(std::int32_t id) { return state_[static_cast<std::size_t>(id)]; }
     Allocation& allocation(std::int32_t id) { return result_.allocations[static_cast<std::size_t>(id)]; }
 
     std::uint64_t alloc_size(const GraphTensor& t, std::int32_t backend) const {
@@ -137,8 +133,8 @@ private:
                 mix(block.size);
             }
         }
-        for (std::size_t i = 0; i < state_.size(); ++i) {
-            if (!state_[i].own) continue;
+        for (std::size_t i = 0; i < result_.allocations.size(); ++i) {
+            if (!result_.allocations[i].own) continue;
             mix(reinterpret_cast<std::uintptr_t>(graph_.tensors[i].line));
             mix(result_.allocations[i].offset);
             mix(result_.allocations[i].size);
@@ -148,10 +144,10 @@ private:
 
     void count_uses(const ScheduledNode& step) {
         const GraphTensor& t = tensor(step.tensor);
-        if (t.view_root >= 0 && t.op != Op::none) ++state(t.view_root).views;
+        if (t.view_root >= 0 && t.op != Op::none) ++allocation(t.view_root).views;
         if (t.input) place(step.tensor, step.backend);
         for (const std::int32_t source : graph_.sources_of(t)) {
-            ++state(source).children;
+            ++allocation(source).children;
             if (tensor(source).input) place(source, step.backend);
         }
     }
@@ -164,12 +160,12 @@ private:
     }
 
     void release(std::int32_t id) {
-        State& s = state(id);
+        Allocation& s = allocation(id);
         --s.children;
         if (s.children != 0 || s.views != 0) return;
         const std::int32_t root = tensor(id).view_root;
         if (root >= 0) {
-            State& r = state(root);
+            Allocation& r = allocation(root);
             --r.views;
             if (r.views == 0 && r.children == 0 && r.own) free(root);
         } else if (s.own) {
@@ -181,15 +177,15 @@ private:
         if (tensor(id).output) return;
         const Allocation& a = allocation(id);
         pool(a.backend).free(a.offset, a.size);
-        state(id).own = false;
+        allocation(id).own = false;
     }
 
     Pool& pool(std::int32_t backend) { return pools_[static_cast<std::size_t>(backend)]; }
 
     void place(std::int32_t id, std::int32_t backend) {
         const GraphTensor& t = tensor(id);
-        if (t.external || t.view_root >= 0 || state(id).own || allocation(id).backend >= 0) return;
-        state(id).own = true;
+        if (t.external || t.view_root >= 0 || allocation(id).own || allocation(id).backend >= 0) return;
+        allocation(id).own = true;
         if (traits(t.op).in_place && place_over_source(id, t)) return;
         Allocation& a = allocation(id);
         a.size = alloc_size(t, backend);
@@ -204,10 +200,12 @@ private:
     bool place_over_source(std::int32_t id, const GraphTensor& t) {
         for (const std::int32_t source : graph_.sources_of(t)) {
             const GraphTensor& p = tensor(source);
-            State& s = state(source);
+            Allocation& s = allocation(source);
             if (!s.own || p.output || !same_layout(p, t) || s.children != 1 || s.views != 0) continue;
             Allocation& a = allocation(id);
-            a = allocation(source);
+            a.offset = s.offset;
+            a.size = s.size;
+            a.backend = s.backend;
             a.in_place_of = source;
             s.own = false;
             const std::uint64_t needed = pad(alloc_size(t, a.backend), alignment(a.backend));
@@ -229,14 +227,14 @@ private:
     const Graph& graph_;
     std::int32_t n_devices_;
     std::vector<Pool> pools_;
-    std::vector<State> state_;
     Replay result_;
 };
 
 } // namespace
 
-Replay replay(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries) {
-    return Replayer(schedule, n_devices, boundaries).run();
+Replay replay(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries,
+              Replay storage) {
+    return Replayer(schedule, n_devices, boundaries, std::move(storage)).run();
 }
 
 } // namespace vramfit

@@ -49,7 +49,8 @@ Schedule ComputePlanner::scheduled(const Request& r, const ContextPlan& context,
                                            whole,
                                            &r.placement,
                                            !r.settings.offload_kqv && !flash_attn};
-    return schedule(builder_.build(request, layers), schedule_request);
+    Graph graph = builder_.build(request, layers, std::move(spare_.graph));
+    return schedule(std::move(graph), schedule_request, std::move(spare_));
 }
 
 ComputeTrace ComputePlanner::trace(const Settings& settings, const ContextPlan& context, const Placement& placement,
@@ -72,16 +73,20 @@ bool ComputePlanner::flash_attention_holds(const Request& r, const ContextPlan& 
     if (traits(r.settings.type_v).quantized) // a quantized V cache cannot do without
         return true;
     if (whole != nullptr) return flash_attention_stays(*whole, r.placement);
-    return flash_attention_stays(scheduled(r, token_context(context), true, all_.layers), r.placement);
+    Schedule token = scheduled(r, token_context(context), true, all_.layers);
+    const bool stays = flash_attention_stays(token, r.placement);
+    spare_ = std::move(token);
+    return stays;
 }
 
 /// The plan of the folded graph, or nothing where folding cannot show what the whole needs.
-std::optional<ComputePlan> ComputePlanner::plan_folded(const Schedule& s, const Fold& fold) const {
+std::optional<ComputePlan> ComputePlanner::plan_folded(const Schedule& s, const Fold& fold) {
     constexpr std::uint32_t n_plain_splits = 2; // the embeddings on the host, everything else on the device
     if (s.n_splits != n_plain_splits || s.graph.layer_inputs) return std::nullopt;
     std::vector<std::uint32_t> boundaries;
     for (const Fold::Cut& cut : fold.cuts) boundaries.insert(boundaries.end(), {cut.from, cut.at});
-    const Replay replayed = replay(s, 1, boundaries);
+    Replay& replayed = replay_;
+    replayed = replay(s, 1, boundaries, std::move(replayed));
     for (const Fold::Cut& cut : fold.cuts) {
         if (cut.at >= replayed.boundaries.size() || replayed.boundaries[cut.at] != replayed.boundaries[cut.from])
             return std::nullopt;
@@ -102,23 +107,23 @@ std::optional<ComputePlan> ComputePlanner::plan_folded(const Schedule& s, const 
 
 ComputePlan ComputePlanner::plan_on_one_device(const Request& r, const ContextPlan& context) {
     bool flash_attn = r.settings.flash_attn != FlashAttention::off;
-    while (fold_ < folds_.size()) {
-        const Fold& fold = folds_[fold_];
+    for (std::size_t i = fold_;; ++i) {
+        const bool whole = i == folds_.size();
+        const Fold& fold = whole ? all_ : folds_[i];
         Schedule s = scheduled(r, context, flash_attn, fold.layers);
         if (flash_attn && r.settings.flash_attn == FlashAttention::automatic &&
             !flash_attention_holds(r, context, &s)) {
             flash_attn = false;
+            spare_ = std::move(s);
             s = scheduled(r, context, flash_attn, fold.layers);
         }
-        auto plan = plan_folded(s, fold);
-        if (plan) {
-            plan->flash_attn = flash_attn;
-            return *plan;
-        }
-        if (s.n_splits > 2 || s.graph.layer_inputs) break;
-        ++fold_; // this fold is too tight for the model: do not try it again
+        auto plan = whole ? plan_of(s, replay_ = replay(s, 1, {}, std::move(replay_))) : plan_folded(s, fold);
+        spare_ = std::move(s);
+        if (!plan) continue;
+        if (!whole) fold_ = i; // a fold that was too tight for the model is not tried again
+        plan->flash_attn = flash_attn;
+        return *plan;
     }
-    return plan_whole(r, context);
 }
 
 ComputePlan ComputePlanner::plan_of(const Schedule& s, const Replay& replayed) {
@@ -135,8 +140,8 @@ ComputePlan ComputePlanner::plan_of(const Schedule& s, const Replay& replayed) {
 ComputePlan ComputePlanner::plan_whole(const Request& r, const ContextPlan& context) {
     bool flash_attn = r.settings.flash_attn != FlashAttention::off;
     if (r.settings.flash_attn == FlashAttention::automatic) flash_attn = flash_attention_holds(r, context, nullptr);
-    const Schedule s = scheduled(r, context, flash_attn, all_.layers);
-    Replay replayed = replay(s, r.placement.n_devices);
+    Schedule s = scheduled(r, context, flash_attn, all_.layers);
+    Replay replayed = replay(s, r.placement.n_devices, {}, std::move(replay_));
     if (r.placement.n_devices > 1 && r.placement.all_offloaded) {
         // A real load reserves the graph of one token a sequence, too; a pool keeps the larger need.
         const Replay token =
@@ -146,6 +151,8 @@ ComputePlan ComputePlanner::plan_whole(const Request& r, const ContextPlan& cont
     }
     ComputePlan plan = plan_of(s, replayed);
     plan.flash_attn = flash_attn;
+    spare_ = std::move(s);
+    replay_ = std::move(replayed);
     return plan;
 }
 

@@ -129,10 +129,22 @@ void GraphBuilder::repeat(const GraphRequest& request, const GraphLine& line, st
     eval_.set(Builtin::round, outer);
 }
 
-Graph GraphBuilder::build(const GraphRequest& request, std::span<const std::int32_t> layers) {
+void Graph::clear() {
+    tensors.clear();
+    sources.clear();
+    nodes.clear();
+    inputs.clear();
+    expert_sums.clear();
+    counts_before.clear();
+    n_nodes = n_leafs = 0;
+    layer_inputs = false;
+}
+
+Graph GraphBuilder::build(const GraphRequest& request, std::span<const std::int32_t> layers, Graph storage) {
+    storage.clear();
     eval_.set(Builtin::flash_attn, request.flash_attn ? 1 : 0);
     eval_.set(Builtin::v_trans, request.v_trans ? 1 : 0);
-    GraphEmitter emitter(eval_, request);
+    GraphEmitter emitter(eval_, request, std::move(storage));
     enter(request, 0);
     emitter.enter_layer(-1, -1, -1, -1, -1);
     emitter.emit(resolve(request, arch_.graph.pre));

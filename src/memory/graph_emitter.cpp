@@ -31,11 +31,12 @@ std::int32_t cache_holding(const std::vector<Cache>& caches, std::int32_t il, bo
     return -1;
 }
 
-GraphEmitter::GraphEmitter(Evaluator& evaluator, const GraphRequest& request)
+GraphEmitter::GraphEmitter(Evaluator& evaluator, const GraphRequest& request, Graph graph)
     : eval_(evaluator),
       arch_(evaluator.architecture()),
       model_(evaluator.model()),
       request_(request),
+      graph_(std::move(graph)),
       results_(arch_.graph.n_results, -1),
       weights_(model_.tensors.size(), 0) {
     const std::size_t n_inputs = arch_.graph.inputs.size();

@@ -34,7 +34,8 @@ std::int32_t cache_holding(const std::vector<Cache>& caches, std::int32_t il, bo
 /// Instantiates resolved lines layer by layer: binds names, makes views and leafs.
 class GraphEmitter {
 public:
-    GraphEmitter(Evaluator& evaluator, const GraphRequest& request);
+    /// `graph`: an empty one to write to.
+    GraphEmitter(Evaluator& evaluator, const GraphRequest& request, Graph graph);
 
     /// `kv_il`: the layer whose attention cache this one reads: its own, unless the architecture shares caches.
     /// Nodes carry `tag` as their layer: -1 outside the layers.

@@ -26,10 +26,14 @@ std::uint64_t batch_size(const GraphTensor& t) {
 
 class Scheduler {
 public:
-    Scheduler(Graph graph, const ScheduleRequest& request)
+    Scheduler(Graph graph, const ScheduleRequest& request, Schedule storage)
         : request_(request),
-          host_(static_cast<std::int32_t>(request.n_devices)) {
+          host_(static_cast<std::int32_t>(request.n_devices)),
+          s_(std::move(storage)) {
         s_.graph = std::move(graph);
+        s_.steps.clear();
+        s_.leafs.clear();
+        s_.n_splits = 0;
         s_.backends.assign(s_.graph.tensors.size(), unassigned);
     }
 
@@ -145,28 +149,29 @@ private:
         std::int32_t backend = unassigned;
         std::uint32_t cap = first_input_cap;
         std::vector<std::int32_t> inputs; // sources to be copied, in order of first use
-        std::vector<std::int32_t> nodes;
+        std::size_t begin = 0, end = 0;   // its nodes, of the graph's
     };
 
     void split() {
         add_leafs(false);
         Split current;
-        for (const std::int32_t id : s_.graph.nodes) {
-            if (is_view(id)) {
-                current.nodes.push_back(id);
-                continue;
-            }
+        const std::vector<std::int32_t>& nodes = s_.graph.nodes;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const std::int32_t id = nodes[i];
+            if (is_view(id)) continue;
             const std::int32_t here = backend(id);
             if (current.backend == unassigned) current.backend = here;
             if (here != current.backend || (!current.inputs.empty() && needs_new_split(current, id))) {
+                current.end = i;
                 close(current);
                 current = Split{};
                 current.backend = here;
+                current.begin = i;
             }
             copy_sources(current, id);
-            current.nodes.push_back(id);
             if (current.inputs.size() > current.cap) current.cap *= 2;
         }
+        current.end = nodes.size();
         close(current);
         add_leafs(true); // behind the copies of a pipeline, as the graph lists them
     }
@@ -252,13 +257,14 @@ private:
     }
 
     void close(const Split& split) {
-        if (split.nodes.empty()) return;
+        if (split.begin == split.end) return;
         ++s_.n_splits;
         for (const std::int32_t source : split.inputs) {
             add_keeper({&source, 1}, backend(source));
             if (!request_.pipeline) s_.steps.push_back({copies_.at(copy_key(source, split.backend)), split.backend});
         }
-        for (const std::int32_t id : split.nodes) {
+        for (std::size_t i = split.begin; i < split.end; ++i) {
+            const std::int32_t id = s_.graph.nodes[i];
             s_.steps.push_back({id, is_view(id) ? backend(id) : split.backend});
             keep_experts(id);
         }
@@ -286,6 +292,8 @@ private:
 
 } // namespace
 
-Schedule schedule(Graph graph, const ScheduleRequest& request) { return Scheduler(std::move(graph), request).run(); }
+Schedule schedule(Graph graph, const ScheduleRequest& request, Schedule storage) {
+    return Scheduler(std::move(graph), request, std::move(storage)).run();
+}
 
 } // namespace vramfit

@@ -38,6 +38,11 @@ struct Allocation {
     std::uint64_t size = 0;
     std::int32_t backend = -1; ///< -1: not allocated (external, or a view)
     std::int32_t in_place_of = -1;
+
+    // While the replay runs: uses that are still to come, and whether the memory is the tensor's own.
+    std::int32_t children = 0;
+    std::int32_t views = 0;
+    bool own = false;
 };
 
 struct Replay {
@@ -49,8 +54,10 @@ struct Replay {
 };
 
 /// Replays ggml's graph allocator (ggml-alloc.c, `ggml_gallocr_reserve`) over a schedule: the compute buffers.
-/// `boundaries`: which of the states between layers are wanted, in any order.
-Replay replay(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries = {});
+/// `boundaries`: which of the states between layers are wanted, in any order. `storage`: a replay that is no longer
+/// needed, whose memory is used again.
+Replay replay(const Schedule& schedule, std::uint32_t n_devices, const std::vector<std::uint32_t>& boundaries = {},
+              Replay storage = {});
 
 /// Bytes that a tensor of a graph takes in a CUDA buffer before alignment: its own, the row padding of quantized
 /// types, and the f16 copies of K and V that FLASH_ATTN_EXT makes (ggml-cuda.cu, get_alloc_size).

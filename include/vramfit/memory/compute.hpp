@@ -57,7 +57,7 @@ private:
     Schedule scheduled(const Request& request, const ContextPlan& context, bool flash_attn,
                        std::span<const std::int32_t> layers);
     bool flash_attention_holds(const Request& request, const ContextPlan& context, const Schedule* whole);
-    std::optional<ComputePlan> plan_folded(const Schedule& schedule, const Fold& fold) const;
+    std::optional<ComputePlan> plan_folded(const Schedule& schedule, const Fold& fold);
     ComputePlan plan_on_one_device(const Request& request, const ContextPlan& context);
     ComputePlan plan_whole(const Request& request, const ContextPlan& context);
 
@@ -66,6 +66,8 @@ private:
     Fold all_;
     std::vector<Fold> folds_; ///< the tightest first
     std::size_t fold_ = 0;    ///< the first that was not found too tight
+    Schedule spare_;          ///< of the last plan: its memory serves the next
+    Replay replay_;           ///< likewise
 };
 
 } // namespace vramfit

@@ -54,6 +54,9 @@ struct Graph {
     std::vector<Counts> counts_before; ///< by layer that was built, and once more for the head
     bool layer_inputs = false;         ///< some layers have inputs of their own
 
+    /// Empty again, with its memory kept.
+    void clear();
+
     std::span<const std::int32_t> sources_of(const GraphTensor& t) const {
         return {sources.data() + t.first_source, t.n_sources};
     }
@@ -78,7 +81,8 @@ public:
     explicit GraphBuilder(Evaluator& evaluator);
 
     /// The graph of the layers `layers` (all of them in order, or fewer where a repeated stretch is left out).
-    Graph build(const GraphRequest& request, std::span<const std::int32_t> layers);
+    /// `storage`: a graph that is no longer needed, whose memory is used again.
+    Graph build(const GraphRequest& request, std::span<const std::int32_t> layers, Graph storage = {});
 
     /// The kind of each layer: layers of one kind have the same lines and shapes, whatever the settings.
     const std::vector<std::uint32_t>& layer_kinds() const { return kinds_; }

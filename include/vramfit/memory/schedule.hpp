@@ -36,6 +36,7 @@ struct Schedule {
 
 /// Assigns backends and cuts the graph (ggml-backend.cpp, `ggml_backend_sched_split_graph`), then adds what CUDA's graph
 /// optimiser keeps alive (ggml-cuda.cu).
-Schedule schedule(Graph graph, const ScheduleRequest& request);
+/// `storage`: a schedule that is no longer needed, whose memory is used again.
+Schedule schedule(Graph graph, const ScheduleRequest& request, Schedule storage = {});
 
 } // namespace vramfit
