@@ -259,8 +259,6 @@ void GraphParser::parse_attributes(ExpressionParser& in, GraphLine& line) {
             line.bytes = std::move(value);
         else if (name == "cut")
             line.cut = std::move(value);
-        else if (name == "K" || name == "V")
-            continue;
         else if (name == "n")
             line.count = std::move(value);
         else

@@ -48,7 +48,7 @@ struct Model {
     std::shared_ptr<const Architecture> architecture;
     Hparams hparams;
     std::vector<std::string> tensor_names; ///< distinct names without the "blk.N." prefix: "attn_q.weight"
-    std::vector<Tensor> tensors;           ///< in the file's natural name order: see `natural_order`
+    std::vector<Tensor> tensors;           ///< in any order
     std::string file_type;                 ///< for a file: what it holds, e.g. "Q4_K_M"; empty for a catalog model
 
     std::string_view name_of(const Tensor& tensor) const { return tensor_names[tensor.name]; }
@@ -66,8 +66,8 @@ struct Model {
 /// Bytes of a tensor of `type` and the shape of `tensor`, as in the file (no padding).
 std::uint64_t tensor_bytes(const Tensor& tensor, TensorType type);
 
-/// Compares full tensor names as llama.cpp visits them when quantizing: numbers inside a name compare as numbers
-/// (llama-quant.cpp; facts in data/README). `a` before `b`?
+/// The order in which llama.cpp visits tensors when quantizing (llama-quant.cpp): by block number, what belongs to no
+/// block first, then by the bytes of the full name. `a` before `b`?
 bool natural_order(std::string_view a, std::string_view b);
 
 } // namespace vramfit
