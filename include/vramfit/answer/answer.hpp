@@ -26,6 +26,8 @@ struct DeviceAnswer {
     std::uint64_t overhead = 0; ///< driver share and process context, typical
     std::uint64_t overhead_low = 0, overhead_high = 0;
     std::string overhead_basis;
+    std::uint64_t error = 0;  ///< bytes by which compute buffer and overhead together may be larger than said
+    std::uint64_t wanted = 0; ///< headroom from which on it fits: the margin, or the error where that is more
     std::uint64_t required = 0;
     std::int64_t headroom = 0;
     Verdict verdict = Verdict::fit;
@@ -99,9 +101,15 @@ struct Answer {
     MemoryEstimate estimate; ///< the arithmetic behind it, for explanations
 };
 
+/// The model that a request names. Throws Error for an unknown one.
+Model model_of(const Request& request);
+
 /// Answers a question. Throws Error where it cannot be answered (unknown name, impossible setting).
 /// Needs `model`, `quant` (for a catalog model) and at least one GPU; without `n_ctx` the largest context that fits is
 /// looked for and used.
 Answer answer(const Request& request);
+
+/// The same for many questions about one model: `estimator` is of the model that the request names.
+Answer answer(const Request& request, Estimator& estimator);
 
 } // namespace vramfit

@@ -1,0 +1,92 @@
+#include "advisor.hpp"
+
+#include "answer/advice.hpp"
+#include "answer/command.hpp"
+
+#include <algorithm>
+
+namespace vramfit {
+
+Change both(const Change& first, const Change& second) {
+    Change change = second;
+    change.kind = first.kind;
+    change.summary = first.summary + ", and " + second.summary;
+    change.set.insert(change.set.begin(), first.set.begin(), first.set.end());
+    change.flags.insert(change.flags.begin(), first.flags.begin(), first.flags.end());
+    if (change.file.empty()) change.file = first.file;
+    return change;
+}
+
+const DeviceAnswer& Advisor::worst_of(const Trial& trial) {
+    return *std::ranges::min_element(trial.devices, {}, [](const DeviceAnswer& device) {
+        return device.headroom - static_cast<std::int64_t>(device.wanted);
+    });
+}
+
+bool Advisor::may_help(std::uint64_t most) const {
+    if (base_.verdict == Verdict::refused) return true;
+    const Verdict easiest = base_.verdict == Verdict::oom ? Verdict::tight : Verdict::fit;
+    return base_.spare(easiest) + static_cast<std::int64_t>(most) >= 0;
+}
+
+bool Advisor::weights_may_help(const Trial& trial, std::uint64_t tensor_bytes, Verdict goal) const {
+    // A device's share of the types' sizes varies a little with the mix.
+    constexpr double slack = 1.1;
+    const std::uint64_t before = trial.estimate.tensor_bytes;
+    if (tensor_bytes >= before) return false;
+    std::uint64_t sum = trial.estimate.host.weights;
+    for (const DeviceAnswer& device : trial.devices) sum += device.memory.weights;
+    const double share =
+        static_cast<double>(worst_of(trial).memory.weights) / static_cast<double>(std::max<std::uint64_t>(1, sum));
+    const double most = slack * share * static_cast<double>(before - tensor_bytes);
+    return static_cast<double>(trial.spare(goal)) + most >= 0;
+}
+
+bool Advisor::leaves_device(const Trial& trial) const {
+    std::size_t n_attention = 0;
+    for (const Cache& cache : trial.estimate.caches) n_attention += cache.recurrent ? 0 : cache.layers.size();
+    const std::size_t before = std::max<std::size_t>(2, base_.estimate.n_splits);
+    return n_attention > 0 && trial.estimate.n_splits >= before + n_attention;
+}
+
+void Advisor::keep(const Change& change, const Trial& trial) {
+    if (!helps(trial.verdict)) return;
+    Suggestion s;
+    s.kind = change.kind;
+    s.summary = change.summary;
+    s.set = change.set;
+    s.verdict = trial.verdict;
+    s.flags = change.flags;
+    s.command =
+        command_line(judge_, change.request, change.file.empty() ? model_file(model(), change.request) : change.file);
+    const auto index = static_cast<std::size_t>(&worst() - base_.devices.data());
+    const std::uint64_t before = base_.devices[index].required;
+    const std::uint64_t after = trial.devices[index].required;
+    s.saved = before > after ? before - after : 0;
+    s.request = change.request;
+    kept_.push_back(std::move(s));
+}
+
+Verdict Advisor::consider(const Change& change) {
+    const Trial trial = judge_.attempt(change.request);
+    if (leaves_device(trial)) return Verdict::refused;
+    keep(change, trial);
+    return trial.verdict;
+}
+
+std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial& base, const MaxContext& max_ctx) {
+    if (base.verdict == Verdict::fit) return {};
+    Advisor advisor(judge, request, base, max_ctx);
+    advise_context(advisor);
+    advise_cache_types(advisor);
+    advise_flash_attention(advisor);
+    advise_slots(advisor);
+    advise_ubatch(advisor);
+    advise_quant(advisor);
+    advise_pairs(advisor);
+    advise_experts(advisor);
+    advise_gpu_layers(advisor);
+    return advisor.kept();
+}
+
+} // namespace vramfit

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "answer/judge.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace vramfit {
+
+/// A change of a request that may help.
+struct Change {
+    std::string kind;
+    std::string summary;
+    std::vector<std::pair<std::string, std::variant<std::uint64_t, std::string>>> set;
+    std::vector<std::string> flags;
+    std::string file; ///< of the model, where the change is another one; else empty
+    Request request;  ///< with the change made
+};
+
+/// Both changes at once; the second was made to the request of the first.
+Change both(const Change& first, const Change& second);
+
+/// Tries changes, and keeps those that help.
+class Advisor {
+public:
+    Advisor(Judge& judge, const Request& request, const Trial& base, const MaxContext& max_ctx)
+        : judge_(judge),
+          request_(request),
+          base_(base),
+          max_ctx_(max_ctx) {}
+
+    Judge& judge() { return judge_; }
+    const RuntimeProfile& runtime() const { return judge_.runtime(); }
+    const Model& model() const { return judge_.model(); }
+    const Request& request() const { return request_; }
+    const Trial& base() const { return base_; }
+    const MaxContext& max_ctx() const { return max_ctx_; }
+    /// The device that misses most.
+    const DeviceAnswer& worst() const { return worst_of(base_); }
+    static const DeviceAnswer& worst_of(const Trial& trial);
+
+    /// A fit always helps, a tight fit only where there was none.
+    bool helps(Verdict verdict) const {
+        return verdict == Verdict::fit || (verdict == Verdict::tight && base_.verdict != Verdict::tight);
+    }
+    /// Could saving `most` bytes on the worst device be enough? Spares trying what cannot help.
+    bool may_help(std::uint64_t most) const;
+
+    /// Could weights of `tensor_bytes` give `trial` the verdict `goal`? The device that misses most saves its share.
+    bool weights_may_help(const Trial& trial, std::uint64_t tensor_bytes, Verdict goal) const;
+
+    /// Tries the change and keeps it where it helps. Returns the verdict that it gives.
+    Verdict consider(const Change& change);
+    /// Keeps a change that was tried, where it helps.
+    void keep(const Change& change, const Trial& trial);
+    /// Would attention run on the CPU, where it did not before? The device has no kernel for it then, and it fits at
+    /// the price of a crawl.
+    bool leaves_device(const Trial& trial) const;
+
+    const std::vector<Suggestion>& kept() const { return kept_; }
+
+private:
+    Judge& judge_;
+    const Request& request_;
+    const Trial& base_;
+    const MaxContext& max_ctx_;
+    std::vector<Suggestion> kept_;
+};
+
+// The ideas, each in a file of its own or with its like. They keep what helps.
+
+void advise_context(Advisor& advisor);
+void advise_cache_types(Advisor& advisor);
+void advise_flash_attention(Advisor& advisor);
+void advise_slots(Advisor& advisor);
+void advise_ubatch(Advisor& advisor);
+void advise_quant(Advisor& advisor);
+void advise_experts(Advisor& advisor);
+void advise_gpu_layers(Advisor& advisor);
+/// Two changes at once, for where none alone helps that leaves the whole model on the devices.
+void advise_pairs(Advisor& advisor);
+
+// The changes that several ideas make. Each starts from a request that may have been changed already.
+
+Change context_change(const Advisor& advisor, Request request, std::uint64_t n_ctx);
+Change cache_type_change(const Advisor& advisor, Request request, TensorType type);
+Change flash_attention_change(const Advisor& advisor, Request request);
+Change quant_change(const Advisor& advisor, Request request, FileType type);
+
+/// The file types that people publish and that are smaller than the base's, largest first, those alone that can be made.
+/// Each with its exact size.
+std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advisor);
+
+} // namespace vramfit

@@ -1,0 +1,81 @@
+#include "advisor.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace vramfit {
+namespace {
+
+double bytes_an_element(TensorType type) { return static_cast<double>(traits(type).block_bytes) / traits(type).block; }
+
+/// Does it make the caches smaller, and neither of them larger?
+bool is_smaller(TensorType type, const Settings& settings) {
+    const double k = bytes_an_element(settings.type_k);
+    const double v = bytes_an_element(settings.type_v);
+    const double t = bytes_an_element(type);
+    return t <= std::min(k, v) && t < std::max(k, v);
+}
+
+std::string loss_of(TensorType type) {
+    switch (type) {
+    case TensorType::f16: return "";
+    case TensorType::q8_0: return " (close to lossless)";
+    default: return " (some loss of quality)";
+    }
+}
+
+} // namespace
+
+Change cache_type_change(const Advisor& advisor, Request request, TensorType type) {
+    const std::string name(traits(type).name);
+    Change change;
+    change.kind = "cache_type";
+    change.summary = "the KV cache in " + name + loss_of(type);
+    change.set = {{"cache_type_k", name}, {"cache_type_v", name}};
+    change.flags = {advisor.runtime().flag("cache_type_k"), name, advisor.runtime().flag("cache_type_v"), name};
+    request.type_k = request.type_v = type;
+    if (traits(type).quantized && request.flash_attn == FlashAttention::off) {
+        // llama-context.cpp refuses a quantized V cache without flash attention.
+        change.summary += ", with flash attention, which it needs";
+        change.set.emplace_back("flash_attn", "on");
+        change.flags.insert(change.flags.end(), {advisor.runtime().flag("flash_attn"), "on"});
+        request.flash_attn = FlashAttention::on;
+    }
+    change.request = std::move(request);
+    return change;
+}
+
+Change flash_attention_change(const Advisor& advisor, Request request) {
+    Change change;
+    change.kind = "flash_attn";
+    change.summary = "flash attention on (no loss)";
+    change.set = {{"flash_attn", "on"}};
+    change.flags = {advisor.runtime().flag("flash_attn"), "on"};
+    request.flash_attn = FlashAttention::on;
+    change.request = std::move(request);
+    return change;
+}
+
+void advise_cache_types(Advisor& advisor) {
+    const DeviceAnswer& worst = advisor.worst();
+    const bool off = advisor.request().flash_attn == FlashAttention::off;
+    if (!advisor.may_help(worst.memory.kv_cache + (off ? worst.memory.compute : 0))) return;
+    const Settings& settings = advisor.base().deployment.settings;
+    const bool refused = advisor.base().verdict == Verdict::refused;
+    for (const TensorType type : {TensorType::f16, TensorType::q8_0, TensorType::q4_0}) {
+        // A refusal may be of the types themselves, which f16 mends.
+        const bool mends = type == TensorType::f16 && refused && (settings.type_k != type || settings.type_v != type);
+        if (!mends && (type == TensorType::f16 || !is_smaller(type, settings))) continue;
+        const Verdict verdict = advisor.consider(cache_type_change(advisor, advisor.request(), type));
+        if (verdict == Verdict::fit && !mends) return;
+    }
+}
+
+void advise_flash_attention(Advisor& advisor) {
+    const DeviceAnswer& worst = advisor.worst();
+    if (advisor.base().estimate.flash_attn || advisor.request().flash_attn != FlashAttention::off) return;
+    if (advisor.may_help(worst.memory.kv_cache + worst.memory.compute))
+        advisor.consider(flash_attention_change(advisor, advisor.request()));
+}
+
+} // namespace vramfit

@@ -1,0 +1,76 @@
+#include "advisor.hpp"
+
+#include "answer/command.hpp"
+#include "answer/search.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace vramfit {
+namespace {
+
+Change experts_change(const Advisor& advisor, std::uint64_t n_layers) {
+    Change change;
+    change.kind = "n_cpu_moe";
+    change.summary = "the experts of " + std::to_string(n_layers) + " of " + std::to_string(advisor.model().n_layer()) +
+                     " layers on the CPU (slower)";
+    change.set = {{"n_cpu_moe", n_layers}};
+    change.flags = {advisor.runtime().flag("n_cpu_moe"), std::to_string(n_layers)};
+    change.request = advisor.request();
+    change.request.n_cpu_moe = static_cast<std::uint32_t>(n_layers);
+    return change;
+}
+
+Change layers_change(const Advisor& advisor, std::uint64_t n_layers) {
+    Change change;
+    change.kind = "gpu_layers";
+    change.summary = std::to_string(n_layers) + " of " + std::to_string(advisor.model().n_block() + 1) +
+                     " layers on the GPU, the others on the CPU (much slower)";
+    change.set = {{"gpu_layers", n_layers}};
+    change.flags = {advisor.runtime().flag("gpu_layers"), std::to_string(n_layers)};
+    change.request = advisor.request();
+    change.request.n_gpu_layers = static_cast<std::int64_t>(n_layers);
+    return change;
+}
+
+/// Looks for the least of a change that gives `fit`, and where none does and there was no fit at all, `tight`.
+template <typename Make, typename Search>
+void advise_least(Advisor& advisor, Make make, Search search) {
+    std::map<std::uint64_t, Trial> tried;
+    const auto attempt = [&](std::uint64_t x) -> const Trial& {
+        const auto [it, added] = tried.try_emplace(x);
+        if (added) it->second = advisor.judge().attempt(make(advisor, x).request);
+        return it->second;
+    };
+    for (const Verdict goal : {Verdict::fit, Verdict::tight}) {
+        if (!advisor.helps(goal)) return;
+        const auto found = search([&](std::uint64_t x) { return attempt(x).spare(goal); });
+        if (!found) continue;
+        advisor.keep(make(advisor, *found), attempt(*found));
+        return;
+    }
+}
+
+} // namespace
+
+void advise_experts(Advisor& advisor) {
+    const std::uint64_t now = advisor.request().n_cpu_moe;
+    const std::uint64_t all = advisor.model().n_layer();
+    const bool moe = advisor.model().hparams.get("expert_count", 0) > 0;
+    if (!moe || now >= all || advisor.base().verdict == Verdict::refused) return;
+    if (!advisor.may_help(advisor.worst().memory.weights)) return;
+    advise_least(advisor, experts_change, [&](const Spare& spare) { return first_that_fits(now + 1, all, spare); });
+}
+
+void advise_gpu_layers(Advisor& advisor) {
+    const std::int64_t asked = advisor.base().deployment.placement.n_gpu_layers;
+    const std::int64_t all = std::int64_t{advisor.model().n_block()} + 1;
+    const std::int64_t now = asked < 0 ? all : std::min(asked, all);
+    if (now < 2 || advisor.base().verdict == Verdict::refused) return;
+    if (!advisor.may_help(advisor.worst().memory.sum())) return;
+    advise_least(advisor, layers_change,
+                 [&](const Spare& spare) { return last_that_fits(1, static_cast<std::uint64_t>(now) - 1, spare); });
+}
+
+} // namespace vramfit

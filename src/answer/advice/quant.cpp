@@ -1,0 +1,61 @@
+#include "advisor.hpp"
+
+#include "answer/command.hpp"
+
+#include <array>
+
+namespace vramfit {
+namespace {
+
+/// The file types that people publish, largest first: what is not among them must be made by hand.
+constexpr std::array published{
+    FileType::q8_0,   FileType::q6_k,   FileType::q5_k_m, FileType::q5_k_s,  FileType::q4_k_m, FileType::q4_k_s,
+    FileType::iq4_xs, FileType::q3_k_l, FileType::q3_k_m, FileType::iq3_m,   FileType::q3_k_s, FileType::iq3_xxs,
+    FileType::q2_k,   FileType::iq2_m,  FileType::iq2_xs, FileType::iq2_xxs, FileType::iq1_m,  FileType::iq1_s,
+};
+
+} // namespace
+
+Change quant_change(const Advisor& advisor, Request request, FileType type) {
+    const std::string name(traits(type).name);
+    Change change;
+    change.kind = "quant";
+    change.summary = "weights in " + name;
+    change.set = {{"quant", name}};
+    change.file = model_file(advisor.model(), request, type);
+    change.flags = {advisor.runtime().flag("model"), change.file};
+    request.quant = name;
+    change.request = std::move(request);
+    return change;
+}
+
+std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advisor) {
+    std::vector<std::pair<FileType, std::uint64_t>> types;
+    if (!advisor.model().file_type.empty()) return types; // a file holds what it holds
+    const bool imatrix = advisor.request().imatrix;
+    std::uint64_t last = advisor.base().estimate.tensor_bytes;
+    for (const FileType type : published) {
+        if (advisor.judge().estimator().quant_refusal(type, imatrix)) continue;
+        const std::uint64_t bytes = advisor.judge().estimator().tensor_bytes(type, imatrix);
+        if (bytes >= last) continue;
+        last = bytes;
+        types.emplace_back(type, bytes);
+    }
+    return types;
+}
+
+void advise_quant(Advisor& advisor) {
+    if (advisor.base().verdict == Verdict::refused || !advisor.may_help(advisor.worst().memory.weights)) return;
+    const Verdict easiest = advisor.base().verdict == Verdict::oom ? Verdict::tight : Verdict::fit;
+    bool tight = false;
+    for (const auto& [type, bytes] : smaller_file_types(advisor)) {
+        if (!advisor.weights_may_help(advisor.base(), bytes, tight ? Verdict::fit : easiest)) continue;
+        const Change change = quant_change(advisor, advisor.request(), type);
+        const Trial trial = advisor.judge().attempt(change.request);
+        if (trial.verdict == Verdict::fit || !tight) advisor.keep(change, trial);
+        if (trial.verdict == Verdict::fit) return;
+        tight = tight || trial.verdict == Verdict::tight;
+    }
+}
+
+} // namespace vramfit

@@ -1,0 +1,90 @@
+#include "command.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace vramfit {
+namespace {
+
+constexpr std::int64_t common_all = 99; // what people write for all layers
+constexpr std::int64_t safe_all = 999;  // for the models that have more
+
+/// Puts words behind each other, a flag only where its setting was said.
+class Line {
+public:
+    Line(const RuntimeProfile& runtime) : runtime_(runtime), text_(runtime.program) {}
+
+    void value(std::string_view setting, const std::string& value) {
+        text_ += ' ' + runtime_.flag(setting) + ' ' + value;
+    }
+    void number(std::string_view setting, const std::optional<std::uint64_t>& number) {
+        if (number) value(setting, std::to_string(*number));
+    }
+    void type(std::string_view setting, const std::optional<TensorType>& type) {
+        if (type) value(setting, std::string(traits(*type).name));
+    }
+    void bare(std::string_view setting, bool said) {
+        if (said) text_ += ' ' + runtime_.flag(setting);
+    }
+    const std::string& text() const { return text_; }
+
+private:
+    const RuntimeProfile& runtime_;
+    std::string text_;
+};
+
+std::string shares_text(const std::vector<double>& shares) {
+    std::string text;
+    for (const double share : shares) text += fmt::format("{}{:g}", text.empty() ? "" : ",", share);
+    return text;
+}
+
+} // namespace
+
+std::string gpu_layers_text(const Model& model, std::int64_t n_gpu_layers) {
+    if (n_gpu_layers >= 0) return std::to_string(n_gpu_layers);
+    return std::to_string(std::int64_t{model.n_block()} < common_all ? common_all : safe_all);
+}
+
+std::string flash_attn_text(FlashAttention flash_attn) {
+    switch (flash_attn) {
+    case FlashAttention::off: return "off";
+    case FlashAttention::on: return "on";
+    case FlashAttention::automatic: break;
+    }
+    return "auto";
+}
+
+std::string model_file(const Model& model, const Request& request) {
+    return model.source == "catalog" ? "MODEL.gguf" : request.model;
+}
+
+std::string model_file(const Model&, const Request&, FileType file_type) {
+    return "MODEL-" + std::string(traits(file_type).name) + ".gguf";
+}
+
+std::string command_line(const Judge& judge, const Request& request, const std::string& file) {
+    Line line(judge.runtime());
+    line.value("model", file);
+    line.number("n_ctx", request.n_ctx);
+    line.value("gpu_layers", gpu_layers_text(judge.model(), request.n_gpu_layers.value_or(-1)));
+    if (!request.tensor_split.empty()) line.value("tensor_split", shares_text(request.tensor_split));
+    const bool all_experts = request.n_cpu_moe == std::numeric_limits<std::uint32_t>::max();
+    line.bare("cpu_moe", all_experts);
+    if (request.n_cpu_moe > 0 && !all_experts) line.number("n_cpu_moe", request.n_cpu_moe);
+    line.type("cache_type_k", request.type_k);
+    line.type("cache_type_v", request.type_v);
+    if (request.flash_attn) line.value("flash_attn", flash_attn_text(*request.flash_attn));
+    line.number("parallel", request.parallel);
+    if (request.kv_unified) line.bare(*request.kv_unified ? "kv_unified" : "no_kv_unified", true);
+    line.number("n_batch", request.n_batch);
+    line.number("n_ubatch", request.n_ubatch);
+    line.bare("no_op_offload", !request.op_offload);
+    line.bare("no_kv_offload", !request.kv_offload);
+    line.bare("swa_full", request.swa_full);
+    line.bare("embeddings", request.embeddings);
+    return line.text();
+}
+
+} // namespace vramfit

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "judge.hpp"
+
+#include <string>
+#include <vector>
+
+namespace vramfit {
+
+/// How the runtime writes settings: -1 GPU layers as "99", flash attention as "on", and so on.
+std::string gpu_layers_text(const Model& model, std::int64_t n_gpu_layers);
+std::string flash_attn_text(FlashAttention flash_attn);
+
+/// The name of the model's file on a command line: the file that was read, or "MODEL.gguf", with the file type where
+/// that is the news ("MODEL-Q3_K_M.gguf").
+std::string model_file(const Model& model, const Request& request);
+std::string model_file(const Model& model, const Request& request, FileType file_type);
+
+/// The runtime's command line for the request: what was said, the context, and the layers on the GPU.
+std::string command_line(const Judge& judge, const Request& request, const std::string& file);
+
+} // namespace vramfit

@@ -1,0 +1,54 @@
+#include "failure.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace vramfit {
+namespace {
+
+struct Stage {
+    const char* part;
+    const char* when;
+    std::uint64_t DeviceMemory::*bytes;
+};
+
+constexpr std::array<Stage, 4> stages{{
+    {"weights", "load", &DeviceMemory::weights},
+    {"kv_cache", "context", &DeviceMemory::kv_cache},
+    {"recurrent_state", "context", &DeviceMemory::recurrent_state},
+    {"compute", "context", &DeviceMemory::compute},
+}};
+
+const char* backend_of(Device::Kind kind) {
+    switch (kind) {
+    case Device::Kind::rocm: return "rocm";
+    case Device::Kind::metal: return "metal";
+    case Device::Kind::vulkan: return "vulkan";
+    case Device::Kind::cuda:
+    case Device::Kind::generic: break;
+    }
+    return "cuda";
+}
+
+} // namespace
+
+std::optional<Failure> failure_of(const Judge& judge, const Trial& trial) {
+    if (trial.estimate.refusal) return Failure{"load", std::nullopt, *trial.estimate.refusal};
+    if (trial.verdict != Verdict::oom) return std::nullopt;
+    std::vector<std::int64_t> left;
+    for (const DeviceAnswer& device : trial.devices)
+        left.push_back(static_cast<std::int64_t>(device.available) - static_cast<std::int64_t>(device.overhead));
+    for (const Stage& stage : stages) {
+        for (std::size_t i = 0; i < left.size(); ++i) {
+            const std::uint64_t bytes = trial.devices[i].memory.*stage.bytes;
+            left[i] -= static_cast<std::int64_t>(bytes);
+            if (left[i] < 0 && bytes > 0)
+                return Failure{stage.when, std::nullopt,
+                               judge.runtime().failure(stage.part, backend_of(judge.devices()[i].kind), i, bytes)};
+        }
+    }
+    // Not even driver and context find room.
+    return Failure{"load", std::nullopt, judge.runtime().failure("weights", backend_of(judge.devices()[0].kind), 0, 0)};
+}
+
+} // namespace vramfit

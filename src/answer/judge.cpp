@@ -1,0 +1,162 @@
+#include "judge.hpp"
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/hardware/overhead.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace vramfit {
+namespace {
+
+constexpr std::uint64_t default_margin = gib; // the target that llama.cpp's own --fit keeps (common/common.h)
+// Nobody has measured the compute buffers of Metal, ROCm and Vulkan; a quarter is more than their kernels' scratch.
+constexpr std::uint64_t modelled_share = 4;
+
+std::vector<Device> devices_of_request(const Request& request) {
+    if (request.gpus.empty())
+        throw Error("no GPU is given; give its memory, such as 24GB, or its name, such as rtx4090");
+    std::vector<Device> devices;
+    for (const std::string& spec : request.gpus) {
+        for (Device& device : parse_gpu_spec(spec)) {
+            if (request.free) {
+                if (*request.free > device.total)
+                    throw Error("free memory of " + format_bytes(*request.free) + " is more than the " +
+                                format_bytes(device.total) + " of " + device.name);
+                device.free = request.free;
+            }
+            devices.push_back(std::move(device));
+        }
+    }
+    return devices;
+}
+
+DeviceAnswer blank_answer(const Device& device, std::uint64_t reserve) {
+    DeviceAnswer answer;
+    answer.name = device.name;
+    answer.total = device.total;
+    answer.reserve = reserve;
+    const std::uint64_t usable = device.free.value_or(device.total);
+    answer.available = usable - std::min(usable, reserve);
+    const Overhead overhead = overhead_of(device);
+    answer.overhead = overhead.sum();
+    answer.overhead_low = overhead.low;
+    answer.overhead_high = overhead.high;
+    answer.overhead_basis = overhead.basis_text;
+    return answer;
+}
+
+std::uint64_t wanted_headroom(const DeviceAnswer& device, std::uint64_t margin) {
+    return std::max(margin, device.error);
+}
+
+std::int64_t difference(std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b);
+}
+
+bool is_cuda(const Device& device) { return device.kind == Device::Kind::cuda || device.kind == Device::Kind::generic; }
+
+TensorType cache_type(const RuntimeProfile& runtime, TensorType type) {
+    if (std::ranges::find(runtime.cache_types, type) != runtime.cache_types.end()) return type;
+    std::string known;
+    for (const TensorType t : runtime.cache_types) known += (known.empty() ? "" : ", ") + std::string(traits(t).name);
+    throw Error(runtime.id + " has no KV cache of type " + std::string(traits(type).name) + "; one of " + known +
+                " would be right");
+}
+
+} // namespace
+
+std::int64_t Trial::spare(Verdict goal) const {
+    if (verdict == Verdict::refused) return std::numeric_limits<std::int64_t>::min();
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const DeviceAnswer& device : devices) {
+        const std::uint64_t wanted = goal == Verdict::fit ? device.wanted : 0;
+        least = std::min(least, device.headroom - static_cast<std::int64_t>(wanted));
+    }
+    return least;
+}
+
+Judge::Judge(const Request& request, Estimator& estimator)
+    : estimator_(estimator),
+      runtime_(find_runtime(request.runtime)),
+      devices_(devices_of_request(request)),
+      margin_(request.margin.value_or(default_margin)) {
+    for (const Device& device : devices_) blank_.push_back(blank_answer(device, request.reserve.value_or(0)));
+}
+
+bool Judge::all_cuda() const { return std::ranges::all_of(devices_, is_cuda); }
+
+Deployment Judge::deployment(const Request& request) const {
+    Deployment d;
+    d.imatrix = request.imatrix;
+    if (request.quant)
+        d.file_type = parse_file_type(*request.quant);
+    else if (model().file_type.empty())
+        throw Error("no quantization is given for " + model().id + "; give a file type such as q4_k_m");
+
+    Settings& s = d.settings;
+    s.n_ctx = request.n_ctx.value_or(0);
+    s.n_batch = request.n_batch.value_or(runtime_.n_batch);
+    s.n_ubatch = request.n_ubatch.value_or(runtime_.n_ubatch);
+    s.n_seq_max = request.parallel.value_or(runtime_.slots);
+    s.kv_unified = request.kv_unified.value_or(request.parallel ? runtime_.unified_when_given : runtime_.unified);
+    s.type_k = cache_type(runtime_, request.type_k.value_or(TensorType::f16));
+    s.type_v = cache_type(runtime_, request.type_v.value_or(TensorType::f16));
+    s.flash_attn = request.flash_attn.value_or(FlashAttention::automatic);
+    s.swa_full = request.swa_full;
+    s.offload_kqv = request.kv_offload;
+    s.op_offload = request.op_offload;
+    s.embeddings = request.embeddings;
+    s.mtp = request.mtp;
+    const auto outputs = request.embeddings ? runtime_.embedding_outputs : runtime_.outputs;
+    if (outputs == RuntimeProfile::Outputs::slots)
+        s.n_outputs_max = s.n_seq_max * (1 + (request.mtp ? runtime_.draft_tokens : 0));
+
+    PlacementRequest& p = d.placement;
+    p.n_devices = static_cast<std::uint32_t>(devices_.size());
+    p.n_gpu_layers = request.n_gpu_layers.value_or(-1);
+    p.n_cpu_moe = request.n_cpu_moe;
+    p.tensor_split = request.tensor_split;
+    if (p.tensor_split.empty() && devices_.size() > 1) {
+        // llama.cpp splits by the free memory that a device reports once its context exists (llama-model.cpp).
+        for (const DeviceAnswer& device : blank_)
+            p.tensor_split.push_back(
+                static_cast<double>(device.available - std::min(device.available, device.overhead)));
+        if (std::ranges::all_of(p.tensor_split, [](double share) { return share == 0; })) p.tensor_split.clear();
+    }
+    return d;
+}
+
+Verdict Judge::judge_device(DeviceAnswer& device) const {
+    device.wanted = wanted_headroom(device, margin_);
+    device.required = device.memory.sum() + device.overhead;
+    device.headroom = difference(device.available, device.required);
+    if (device.headroom < 0) return Verdict::oom;
+    return static_cast<std::uint64_t>(device.headroom) < device.wanted ? Verdict::tight : Verdict::fit;
+}
+
+Trial Judge::attempt(const Request& request) {
+    Trial trial;
+    trial.deployment = deployment(request);
+    if (model().file_type.empty()) {
+        if (const auto refusal = estimator_.quant_refusal(trial.deployment.file_type, request.imatrix))
+            throw Error(*refusal);
+    }
+    trial.estimate = estimator_.estimate(trial.deployment);
+    trial.devices = blank_;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+        DeviceAnswer& device = trial.devices[i];
+        device.memory = trial.estimate.devices[i];
+        device.error = device.overhead_high - device.overhead;
+        device.error += is_cuda(devices_[i])
+                            ? trial.estimate.compute_error
+                            : std::max(trial.estimate.compute_error, device.memory.compute / modelled_share);
+        device.verdict = judge_device(device);
+        if (trial.estimate.refusal) device.verdict = Verdict::refused;
+        trial.verdict = std::max(trial.verdict, device.verdict);
+    }
+    return trial;
+}
+
+} // namespace vramfit

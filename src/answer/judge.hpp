@@ -1,0 +1,54 @@
+#pragma once
+
+#include "vramfit/answer/answer.hpp"
+#include "vramfit/hardware/device.hpp"
+#include "vramfit/memory/runtime.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace vramfit {
+
+/// A deployment that was tried: what it takes, and what that means on the devices.
+struct Trial {
+    Deployment deployment;
+    MemoryEstimate estimate;
+    std::vector<DeviceAnswer> devices;
+    Verdict verdict = Verdict::fit;
+
+    /// Bytes to spare on the worst device before the verdict is worse than `goal` (fit or tight); negative: missing.
+    /// A refused deployment misses everything.
+    std::int64_t spare(Verdict goal) const;
+};
+
+/// Tries requests that have model, runtime and devices in common and differ in their settings.
+class Judge {
+public:
+    /// Looks up runtime and devices. Throws Error where the request names none, or unknown ones.
+    Judge(const Request& request, Estimator& estimator);
+
+    /// Throws Error for a request that cannot be deployed (an unknown file type, a cache type that the runtime has
+    /// not, a file type that cannot be made, an impossible context).
+    Trial attempt(const Request& request);
+
+    Deployment deployment(const Request& request) const;
+
+    Estimator& estimator() { return estimator_; }
+    const Model& model() const { return estimator_.model(); }
+    const RuntimeProfile& runtime() const { return runtime_; }
+    const std::vector<Device>& devices() const { return devices_; }
+    std::uint64_t margin() const { return margin_; }
+    /// The compute buffer follows rules that were measured with CUDA alone.
+    bool all_cuda() const;
+
+private:
+    Verdict judge_device(DeviceAnswer& device) const;
+
+    Estimator& estimator_;
+    RuntimeProfile runtime_;
+    std::vector<Device> devices_;
+    std::vector<DeviceAnswer> blank_; ///< the devices with nothing on them
+    std::uint64_t margin_;
+};
+
+} // namespace vramfit

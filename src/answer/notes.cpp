@@ -1,0 +1,98 @@
+#include "notes.hpp"
+
+#include "vramfit/base/bytes.hpp"
+
+#include <algorithm>
+
+namespace vramfit {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+std::string number(std::uint64_t n) { return std::to_string(n); }
+
+void note_context(Notes& notes, const Judge& judge, const Trial& trial, bool chosen) {
+    const ContextPlan& context = trial.estimate.context;
+    if (chosen) {
+        switch (trial.verdict) {
+        case Verdict::fit: notes.push_back("no context was given: this is the largest that fits"); break;
+        case Verdict::tight:
+            notes.push_back(
+                "no context was given: none fits with room to spare, this is the largest that fits tightly");
+            break;
+        case Verdict::oom:
+            notes.push_back("no context was given: not even 256 tokens fit, the figures are for " +
+                            number(context.n_ctx));
+            break;
+        case Verdict::refused:
+            notes.push_back("no context was given: the figures are for " + number(context.n_ctx));
+            break;
+        }
+    }
+    const std::uint64_t trained = judge.model().n_ctx_train();
+    if (trained > 0 && context.n_ctx_seq > pad(trained, 256))
+        notes.push_back("a context of " + number(context.n_ctx_seq) + " is more than the " + number(trained) +
+                        " that the model was trained for: quality suffers beyond it");
+}
+
+void note_slots(Notes& notes, const Request& request, const Trial& trial) {
+    const ContextPlan& context = trial.estimate.context;
+    if (context.n_seqs < 2) return;
+    if (context.n_stream > 1)
+        notes.push_back(number(context.n_seqs) + " slots divide the context: " + number(context.n_ctx_seq) +
+                        " tokens each");
+    else if (request.parallel || request.kv_unified)
+        notes.push_back(number(context.n_seqs) + " slots share one cache of " + number(context.n_ctx) + " tokens");
+}
+
+void note_weights(Notes& notes, Judge& judge, const Trial& trial) {
+    if (!judge.model().file_type.empty()) return;
+    const FileType type = trial.deployment.file_type;
+    if (trial.deployment.imatrix && judge.estimator().quant_refusal(type, false))
+        notes.push_back(std::string(traits(type).name) + " files of this model need an importance matrix to be made");
+}
+
+void note_attention(Notes& notes, const Trial& trial) {
+    const Settings& s = trial.deployment.settings;
+    if (trial.estimate.refusal || trial.estimate.flash_attn || s.flash_attn != FlashAttention::automatic) return;
+    const bool caches =
+        std::ranges::any_of(trial.estimate.caches, [](const Cache& c) { return !c.recurrent && !c.layers.empty(); });
+    if (caches)
+        notes.push_back("flash attention is off: there is no CUDA kernel for this model with these cache types");
+}
+
+void note_placement(Notes& notes, const Judge& judge, const Trial& trial) {
+    const std::int64_t n_items = std::int64_t{judge.model().n_block()} + 1;
+    const std::int64_t n_asked = trial.deployment.placement.n_gpu_layers;
+    if (n_asked >= 0 && n_asked < n_items)
+        notes.push_back(
+            number(static_cast<std::uint64_t>(n_asked)) + " of " + number(static_cast<std::uint64_t>(n_items)) +
+            " layers on the GPU: the others run on the CPU, with their weights and caches in the computer's memory");
+    if (trial.deployment.placement.n_cpu_moe > 0 && judge.model().hparams.get("expert_count", 0) == 0)
+        notes.push_back("the model has no experts to keep on the CPU");
+}
+
+void note_devices(Notes& notes, const Judge& judge) {
+    std::string last;
+    for (const Device& device : judge.devices()) {
+        const std::string note = device.note.empty() ? "" : device.name + ": " + device.note;
+        if (!note.empty() && note != last) notes.push_back(note);
+        last = note;
+    }
+    if (!judge.all_cuda()) notes.push_back("the compute buffer is modelled: its rules were measured with CUDA");
+}
+
+} // namespace
+
+std::vector<std::string> notes_of(Judge& judge, const Request& request, const Trial& trial, bool chosen) {
+    Notes notes;
+    note_context(notes, judge, trial, chosen);
+    note_slots(notes, request, trial);
+    note_attention(notes, trial);
+    note_placement(notes, judge, trial);
+    note_weights(notes, judge, trial);
+    note_devices(notes, judge);
+    return notes;
+}
+
+} // namespace vramfit

@@ -1,0 +1,223 @@
+#include "ask.hpp"
+
+#include "vramfit/base/bytes.hpp"
+
+#include "catch.hpp"
+
+#include <array>
+
+using namespace vramfit;
+using namespace vramfit::test;
+
+namespace {
+
+using Flags = std::vector<std::string>;
+
+/// Every suggestion, asked, gives the verdict that it promised, and is an improvement.
+void check_promises(const Request& request) {
+    const Answer a = answer(request);
+    INFO(request.model << ' ' << request.quant.value_or("") << " ctx " << request.n_ctx.value_or(0) << " on "
+                       << request.gpus[0]);
+    CHECK((a.verdict != Verdict::fit || a.suggestions.empty()));
+    for (const Suggestion& s : a.suggestions) {
+        INFO(s.kind << ": " << s.summary);
+        CHECK(s.verdict < a.verdict);
+        CHECK(s.verdict <= Verdict::tight);
+        CHECK(answer(s.request).verdict == s.verdict);
+        CHECK_FALSE(s.set.empty());
+        CHECK_FALSE(s.flags.empty());
+        for (const std::string& flag : s.flags) CHECK(s.command.find(flag) != std::string::npos);
+    }
+}
+
+/// Position of a kind in the order of loss.
+std::size_t rank(const std::string& kind) {
+    static const std::array<std::string, 9> order{"ctx",    "cache_type", "flash_attn", "parallel",  "kv_unified",
+                                                  "ubatch", "quant",      "n_cpu_moe",  "gpu_layers"};
+    const auto at = static_cast<std::size_t>(std::ranges::find(order, kind) - order.begin());
+    REQUIRE(at < order.size());
+    return at;
+}
+
+} // namespace
+
+TEST_CASE("8B at 128K on 12 GB: less context, or a smaller cache, or fewer layers") {
+    const Answer a = answer(llama_8b(131072, "12GB"));
+    REQUIRE(a.verdict == Verdict::oom);
+    const Suggestion* ctx = find_kind(a, "ctx");
+    REQUIRE(ctx);
+    CHECK(ctx->verdict == Verdict::fit);
+    CHECK(ctx->flags == Flags{"-c", "47616"});
+    CHECK(ctx->command == "llama-server -m MODEL.gguf -c 47616 -ngl 99");
+    CHECK(ctx->request.n_ctx == 47616);
+    CHECK(std::get<std::uint64_t>(ctx->set.at(0).second) == 47616);
+    // (131072 - 47616) x 129 KiB
+    CHECK(format_bytes(ctx->saved) == "10.3 GiB");
+
+    // 16 GiB of f16 are 8.5 in q8_0, too many; 4.5 in q4_0.
+    const Suggestion* cache = find_kind(a, "cache_type");
+    REQUIRE(cache);
+    CHECK(cache->flags == Flags{"-ctk", "q4_0", "-ctv", "q4_0"});
+    CHECK(cache->command == "llama-server -m MODEL.gguf -c 131072 -ngl 99 -ctk q4_0 -ctv q4_0");
+
+    CHECK(find_kind(a, "quant") == nullptr); // the cache alone is larger than the card
+    REQUIRE(find_kind(a, "gpu_layers"));
+    CHECK(find_kind(a, "gpu_layers")->flags.at(0) == "-ngl");
+}
+
+TEST_CASE("8B at 40K on 8 GB: q8_0 halves the cache, q4_0 need not be told") {
+    // 5120 MiB of cache are 2720 in q8_0: 4403.49 + 2720 + about 220 + 750.
+    const Answer a = answer(llama_8b(40960, "9400MiB"));
+    REQUIRE(a.verdict == Verdict::oom);
+    const Suggestion* cache = find_kind(a, "cache_type");
+    REQUIRE(cache);
+    CHECK(cache->verdict == Verdict::fit);
+    CHECK(cache->flags == Flags{"-ctk", "q8_0", "-ctv", "q8_0"});
+    CHECK(cache->summary.find("close to lossless") != std::string::npos);
+    CHECK(std::ranges::count(a.suggestions, "cache_type", &Suggestion::kind) == 1);
+}
+
+TEST_CASE("a quantized cache brings flash attention along where it is off") {
+    Request request = llama_8b(40960, "9400MiB");
+    request.flash_attn = FlashAttention::off;
+    const Answer a = answer(request);
+    const Suggestion* cache = find_kind(a, "cache_type");
+    REQUIRE(cache);
+    CHECK(cache->flags == Flags{"-ctk", "q8_0", "-ctv", "q8_0", "-fa", "on"});
+}
+
+TEST_CASE("flash attention on is the cure where scores take the memory") {
+    // Without it the scores of a layer take 16384 x 512 x 32 heads x 4 bytes: 1 GiB.
+    Request request = llama_8b(16384, "8800MiB");
+    request.flash_attn = FlashAttention::off;
+    const Answer a = answer(request);
+    CHECK(a.verdict == Verdict::tight);
+    const Suggestion* fa = find_kind(a, "flash_attn");
+    REQUIRE(fa);
+    CHECK(fa->verdict == Verdict::fit);
+    CHECK(fa->flags == Flags{"-fa", "on"});
+    CHECK(fa->saved > 900 * mib);
+}
+
+TEST_CASE("refused settings are mended") {
+    Request request = llama_8b(8192, "24GB");
+    request.type_k = request.type_v = TensorType::q8_0;
+    request.flash_attn = FlashAttention::off;
+    const Answer a = answer(request);
+    REQUIRE(a.verdict == Verdict::refused);
+    const Suggestion* fa = find_kind(a, "flash_attn");
+    REQUIRE(fa);
+    CHECK(fa->verdict == Verdict::fit);
+    const Suggestion* cache = find_kind(a, "cache_type");
+    REQUIRE(cache);
+    CHECK(cache->flags == Flags{"-ctk", "f16", "-ctv", "f16"});
+    check_promises(request);
+}
+
+TEST_CASE("refused and too large needs both mended") {
+    Request request = llama_8b(131072, "12GB");
+    request.type_k = request.type_v = TensorType::q8_0;
+    request.flash_attn = FlashAttention::off;
+    const Answer a = answer(request);
+    REQUIRE(a.verdict == Verdict::refused);
+    REQUIRE_FALSE(a.suggestions.empty());
+    check_promises(request);
+}
+
+TEST_CASE("fewer slots keep the context that each has") {
+    Request request = llama_8b(65536, "8GB");
+    request.parallel = 8;
+    const Answer a = answer(request);
+    const auto one = std::ranges::find_if(
+        a.suggestions, [](const Suggestion& s) { return s.kind == "parallel" && s.verdict == Verdict::fit; });
+    REQUIRE(one != a.suggestions.end());
+    CHECK(one->flags == Flags{"-np", "1", "-c", "8192"}); // two are 16384 cells: 15104 would fit
+    const Suggestion* unified = find_kind(a, "kv_unified");
+    REQUIRE(unified);
+    CHECK(unified->flags == Flags{"-kvu", "-c", "8192"});
+}
+
+TEST_CASE("weights that are a little too large want the next smaller type") {
+    // Q8_0 has 7605.33 MiB on the device; 10 GB leave 9490 - 1024 - 1140.
+    const Answer a = answer(question("llama3.1-8b", "q8_0", 8192, "10GB"));
+    const Suggestion* quant = find_kind(a, "quant");
+    REQUIRE(quant);
+    CHECK(quant->flags == Flags{"-m", "MODEL-Q6_K.gguf"});
+    CHECK(quant->command == "llama-server -m MODEL-Q6_K.gguf -c 8192 -ngl 99");
+    CHECK(quant->request.quant == "Q6_K");
+}
+
+TEST_CASE("without an importance matrix no type is suggested that needs one") {
+    Request request = question("llama3.3-70b", "q4_k_m", 8192, "24GB");
+    const Answer with = answer(request);
+    REQUIRE(find_kind(with, "quant"));
+    CHECK(find_kind(with, "quant")->request.quant == "IQ2_XS");
+    request.imatrix = false;
+    const Answer without = answer(request);
+    for (const Suggestion& s : without.suggestions) CHECK(answer(s.request).verdict == s.verdict);
+    check_promises(request);
+}
+
+TEST_CASE("a mixture of experts keeps some on the CPU, the fewest that do") {
+    const Request request = question("qwen3-30b-a3b", "q4_k_m", 32768, "16GB");
+    const Answer a = answer(request);
+    REQUIRE(a.verdict == Verdict::oom);
+    const Suggestion* experts = find_kind(a, "n_cpu_moe");
+    REQUIRE(experts);
+    CHECK(experts->verdict == Verdict::fit);
+    CHECK(experts->flags.at(0) == "--n-cpu-moe");
+    Request one_less = experts->request;
+    one_less.n_cpu_moe -= 1;
+    CHECK(answer(one_less).verdict != Verdict::fit);
+    CHECK(find_kind(answer(llama_8b(131072, "12GB")), "n_cpu_moe") == nullptr);
+}
+
+TEST_CASE("as many layers stay on the GPU as fit") {
+    const Answer a = answer(question("llama3.3-70b", "q4_k_m", 8192, "24GB"));
+    const Suggestion* layers = find_kind(a, "gpu_layers");
+    REQUIRE(layers);
+    Request one_more = layers->request;
+    one_more.n_gpu_layers = *one_more.n_gpu_layers + 1;
+    CHECK(answer(one_more).verdict != Verdict::fit);
+}
+
+TEST_CASE("where no change alone helps, two do") {
+    // Q8_0 alone is too large for 8 GB, and so is the cache of 65536 tokens.
+    const Answer a = answer(question("llama3.1-8b", "q8_0", 65536, "8GB"));
+    CHECK(find_kind(a, "ctx") == nullptr);
+    const Suggestion* pair = find_kind(a, "quant");
+    REQUIRE(pair);
+    CHECK(pair->set.size() == 2);
+    CHECK(pair->verdict == Verdict::fit);
+    CHECK(pair->flags.at(0) == "-m");
+    CHECK(pair->flags.at(2) == "-c");
+}
+
+TEST_CASE("suggestions come by loss, and keep what they promise") {
+    struct Case {
+        const char *model, *quant;
+        std::uint64_t n_ctx;
+        const char* gpu;
+    };
+    for (const Case& c :
+         {Case{"llama3.1-8b", "q4_k_m", 16384, "8GB"}, Case{"llama3.1-8b", "f16", 131072, "24GB"},
+          Case{"gemma3-27b", "q4_k_m", 131072, "24GB"}, Case{"gpt-oss-20b", "mxfp4_moe", 131072, "12GB"},
+          Case{"qwen3-30b-a3b", "q6_k", 40960, "24GB"}, Case{"mamba-2.8b", "f16", 2048, "6GB"},
+          Case{"deepseek-v2-lite", "q8_0", 32768, "16GB"}, Case{"phi-2", "q8_0", 2048, "4GB"},
+          Case{"falcon-h1-7b", "q8_0", 131072, "10GB"}, Case{"llama3.1-8b", "q4_k_m", 8192, "1GB"}}) {
+        const Request request = question(c.model, c.quant, c.n_ctx, c.gpu);
+        check_promises(request);
+        const Answer a = answer(request);
+        CHECK(std::ranges::is_sorted(a.suggestions, {}, [](const Suggestion& s) { return rank(s.kind); }));
+    }
+    Request slots = question("gemma3-12b", "q4_k_m", 65536, "12GB");
+    slots.parallel = 4;
+    check_promises(slots);
+    Request cli = llama_8b(40960, "9400MiB");
+    cli.runtime = "llama-cli";
+    cli.n_ubatch = 2048;
+    check_promises(cli);
+    Request two = question("llama3.3-70b", "q4_k_m", 32768, "24GB");
+    two.gpus.push_back("24GB");
+    check_promises(two);
+}

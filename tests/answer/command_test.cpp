@@ -1,0 +1,37 @@
+#include "ask.hpp"
+
+#include "catch.hpp"
+
+#include <limits>
+
+using namespace vramfit;
+using namespace vramfit::test;
+
+TEST_CASE("the command says what was said, and the context") {
+    CHECK(answer(llama_8b(32768, "24GB")).command == "llama-server -m MODEL.gguf -c 32768 -ngl 99");
+    Request request = llama_8b(8192, "24GB");
+    request.n_gpu_layers = 20;
+    request.type_k = request.type_v = TensorType::q8_0;
+    request.flash_attn = FlashAttention::on;
+    request.parallel = 2;
+    request.kv_unified = true;
+    request.n_batch = 1024;
+    request.n_ubatch = 256;
+    request.op_offload = false;
+    request.kv_offload = false;
+    request.swa_full = true;
+    CHECK(answer(request).command == "llama-server -m MODEL.gguf -c 8192 -ngl 20 -ctk q8_0 -ctv q8_0 -fa on -np 2 -kvu "
+                                     "-b 1024 -ub 256 --no-op-offload --no-kv-offload --swa-full");
+    request = llama_8b(8192, "24GB");
+    request.runtime = "llama-cli";
+    request.gpus.push_back("12GB");
+    request.tensor_split = {2, 1.5};
+    request.n_cpu_moe = std::numeric_limits<std::uint32_t>::max();
+    CHECK(answer(request).command == "llama-cli -m MODEL.gguf -c 8192 -ngl 99 -ts 2,1.5 --cpu-moe");
+}
+
+TEST_CASE("99 layers are not all of a model that has more") {
+    // 126 blocks and the output.
+    CHECK(answer(question("llama3.1-405b", "q4_k_m", 4096, "400GB")).command ==
+          "llama-server -m MODEL.gguf -c 4096 -ngl 999");
+}

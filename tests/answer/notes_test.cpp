@@ -1,0 +1,42 @@
+#include "ask.hpp"
+
+#include "catch.hpp"
+
+using namespace vramfit;
+using namespace vramfit::test;
+
+TEST_CASE("an ordinary fit needs no notes") { CHECK(answer(llama_8b(8192, "24GB")).notes.empty()); }
+
+TEST_CASE("layers and experts on the CPU are mentioned") {
+    Request request = llama_8b(8192, "24GB");
+    request.n_gpu_layers = 20;
+    CHECK(has_note(answer(request), "20 of 33 layers on the GPU"));
+    request = llama_8b(8192, "24GB");
+    request.n_cpu_moe = 4;
+    CHECK(has_note(answer(request), "no experts"));
+}
+
+TEST_CASE("a file type that needs an importance matrix says so") {
+    CHECK(has_note(answer(question("llama3.1-8b", "iq2_xs", 8192, "24GB")), "IQ2_XS files of this model need"));
+}
+
+TEST_CASE("shared slots that were asked for are mentioned") {
+    Request request = llama_8b(8192, "24GB");
+    request.parallel = 2;
+    request.kv_unified = true;
+    CHECK(has_note(answer(request), "2 slots share one cache of 8192 tokens"));
+}
+
+TEST_CASE("flash attention that auto turns off is mentioned") {
+    // No CUDA kernel of the default build has an f16 V beside a q8_0 K.
+    Request request = llama_8b(8192, "24GB");
+    request.type_k = TensorType::q8_0;
+    CHECK(has_note(answer(request), "flash attention is off"));
+}
+
+TEST_CASE("a device's own note is passed on, once") {
+    Request request = llama_8b(8192, "m3-max-64gb");
+    request.gpus.push_back("m3-max-64gb");
+    const Answer a = answer(request);
+    CHECK(std::ranges::count_if(a.notes, [](const std::string& n) { return n.starts_with("m3-max-64gb: "); }) <= 1);
+}

@@ -1,0 +1,86 @@
+#include "vramfit/memory/runtime.hpp"
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/error.hpp"
+
+#include "catch.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+std::string error_of(std::string_view name) {
+    try {
+        find_runtime(name);
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+} // namespace
+
+TEST_CASE("llama.cpp means its server: four slots on one cache, a row of logits each") {
+    const RuntimeProfile p = find_runtime("llama.cpp");
+    CHECK(p.id == "llama.cpp");
+    CHECK(p.program == "llama-server");
+    CHECK(p.slots == 4);
+    CHECK(p.unified);
+    CHECK_FALSE(p.unified_when_given);
+    CHECK(p.outputs == RuntimeProfile::Outputs::slots);
+    CHECK(p.embedding_outputs == RuntimeProfile::Outputs::batch);
+    CHECK(find_runtime("llama-server").id == "llama.cpp");
+    CHECK(find_runtime("LLAMA_CPP").id == "llama.cpp");
+}
+
+TEST_CASE("llama-cli has one sequence and reserves logits for a whole batch") {
+    for (const char* name : {"llama-cli", "llama-bench"}) {
+        const RuntimeProfile p = find_runtime(name);
+        CHECK(p.id == "llama-cli");
+        CHECK(p.program == "llama-cli");
+        CHECK(p.slots == 1);
+        CHECK_FALSE(p.unified);
+        CHECK(p.outputs == RuntimeProfile::Outputs::batch);
+    }
+}
+
+TEST_CASE("a runtime takes over what the one that it is like says") {
+    const RuntimeProfile cli = find_runtime("llama-cli");
+    CHECK(cli.flag("n_ctx") == "-c");
+    CHECK(cli.flag("cache_type_k") == "-ctk");
+    CHECK(cli.flag("n_cpu_moe") == "--n-cpu-moe");
+    CHECK(cli.n_batch == 2048);
+    CHECK(cli.n_ubatch == 512);
+    CHECK(cli.cache_types.size() == 9);
+}
+
+TEST_CASE("failures read as llama.cpp prints them") {
+    const RuntimeProfile p = find_runtime("llama.cpp");
+    CHECK(
+        p.failure("kv_cache", "cuda", 0, 3072 * mib) ==
+        "allocating 3072.00 MiB on device 0: cudaMalloc failed: out of memory; failed to allocate buffer for kv cache");
+    CHECK(p.failure("weights", "rocm", 1, 3 * mib / 2) ==
+          "allocating 1.50 MiB on device 1: cudaMalloc failed: out of memory; unable to allocate ROCm1 buffer");
+    CHECK(p.failure("compute", "vulkan", 0, 1000) ==
+          "ggml_vulkan: Device memory allocation of size 1000 failed.; failed to allocate compute pp buffers");
+}
+
+TEST_CASE("an unknown runtime names near matches, one that is to come says so") {
+    CHECK(error_of("llama-srever") == "unknown runtime \"llama-srever\"; did you mean llama-server?");
+    CHECK(error_of("ollama") == "runtime ollama is not described yet; llama.cpp and llama-cli are");
+    CHECK(error_of("vLLM") == "runtime vllm is not described yet; llama.cpp and llama-cli are");
+    CHECK(error_of("zzz") == "unknown runtime \"zzz\"; llama.cpp and llama-cli are known");
+}
+
+TEST_CASE("every profile can write every setting and failure") {
+    for (const RuntimeProfile& p : runtimes()) {
+        INFO(p.id);
+        for (const char* setting :
+             {"model", "n_ctx", "gpu_layers", "tensor_split", "n_cpu_moe", "cpu_moe", "cache_type_k", "cache_type_v",
+              "flash_attn", "parallel", "kv_unified", "no_kv_unified", "n_batch", "n_ubatch", "no_op_offload",
+              "no_kv_offload", "swa_full", "embeddings"})
+            CHECK(p.flags.contains(setting));
+        for (const char* part : {"weights", "kv_cache", "recurrent_state", "compute"}) CHECK(p.failures.contains(part));
+        for (const char* backend : {"cuda", "rocm", "metal", "vulkan"}) CHECK(p.buffers.contains(backend));
+    }
+}
