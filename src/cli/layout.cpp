@@ -37,29 +37,35 @@ std::string edges(std::string_view left, std::string_view right, std::size_t wid
     return std::string(left) + pad_left(right, width - display_width(left)) + "\n";
 }
 
-std::string wrapped(std::string_view first, std::string_view text, std::string_view line_end) {
+std::string wrapped(std::string_view first, const std::vector<std::string>& pieces, std::string_view line_end) {
     const std::size_t indent = display_width(first);
     const std::size_t width = screen_width - display_width(line_end);
     std::string result(first);
     std::size_t column = indent;
-    bool at_start = true;
-    while (!text.empty()) {
-        const std::string_view word = text.substr(0, text.find(' '));
-        text.remove_prefix(word.size());
-        text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-        const std::size_t needed = display_width(word);
+    for (const std::string& piece : pieces) {
+        const std::size_t needed = display_width(piece);
+        const bool at_start = column == indent;
         if (!at_start && column + 1 + needed > width) {
-            result += line_end;
-            result += "\n" + std::string(indent, ' ');
+            result.append(line_end).append("\n").append(indent, ' ');
             column = indent;
-            at_start = true;
+        } else if (!at_start) {
+            result += ' ';
+            ++column;
         }
-        if (!at_start) result += ' ';
-        result += word;
-        column += needed + (at_start ? 0 : 1);
-        at_start = false;
+        result += piece;
+        column += needed;
     }
     return result + "\n";
+}
+
+std::string wrapped(std::string_view first, std::string_view text, std::string_view line_end) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(' '));
+        if (!word.empty()) words.emplace_back(word);
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+    }
+    return wrapped(first, words, line_end);
 }
 
 std::string size_text(std::uint64_t bytes) {

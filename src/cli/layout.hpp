@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace vramfit::cli {
 
@@ -19,8 +20,11 @@ std::string pad_left(std::string_view text, std::size_t width);
 /// `left` and `right` at the two edges of a line of `width`; `right` on a line of its own where both do not fit.
 std::string edges(std::string_view left, std::string_view right, std::size_t width = screen_width);
 
-/// `first` and then `text`, broken between words so that no line is wider than the screen; further lines are indented
-/// to the width of `first`. What has no space is not broken. Ends with a line break.
+/// `first` and then `pieces` with spaces between, broken between pieces so that no line is wider than the screen;
+/// further lines are indented to the width of `first`. Ends with a line break.
+std::string wrapped(std::string_view first, const std::vector<std::string>& pieces, std::string_view line_end = "");
+
+/// The same with the words of `text` as pieces.
 std::string wrapped(std::string_view first, std::string_view text, std::string_view line_end = "");
 
 /// A size as a person reads it beside others: "9.2 GiB", and "58 MiB", "12 KiB" where that would be "0.0 GiB".

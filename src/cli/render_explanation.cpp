@@ -4,6 +4,8 @@
 #include "cli/weight_groups.hpp"
 #include "vramfit/base/bytes.hpp"
 
+#include <algorithm>
+
 namespace vramfit::cli {
 namespace {
 
@@ -48,20 +50,38 @@ std::string groups_text(const Answer& answer, const Model& model, bool imatrix) 
     return text + group_line("in the file", sum.tensors, sum.parameters, sum.bytes, "");
 }
 
-/// "GPU 0 4403.49 MiB, in RAM 281.81 MiB".
-std::string places(const Answer& answer, std::uint64_t DeviceMemory::*part) {
-    std::string text;
+using Pieces = std::vector<std::string>;
+
+std::string gpu_name(std::size_t index) { return "GPU " + std::to_string(index); }
+
+/// "loaded: GPU 0 4403.49 MiB, in RAM 281.81 MiB".
+std::string places(std::string_view what, const Answer& answer, std::uint64_t DeviceMemory::*part) {
+    Pieces pieces;
     for (std::size_t i = 0; i < answer.devices.size(); ++i) {
-        text += "GPU " + std::to_string(i) + " " + format_exact_mib(answer.devices[i].memory.*part) + ", ";
+        pieces.push_back(gpu_name(i) + " " + format_exact_mib(answer.devices[i].memory.*part) + ",");
     }
-    return text + "in RAM " + format_exact_mib(answer.host.*part);
+    pieces.push_back("in RAM " + format_exact_mib(answer.host.*part));
+    return wrapped("    " + std::string(what) + ": ", pieces);
 }
 
 std::string weights_text(const Answer& answer, const Model* model, bool imatrix, const Terminal& terminal) {
     return heading("weights, " + answer.settings.quant, terminal) +
            (model ? groups_text(answer, *model, imatrix)
                   : "    in the file " + format_exact_mib(answer.model.tensor_bytes) + "\n") +
-           wrapped("    ", "loaded: " + places(answer, &DeviceMemory::weights));
+           places("loaded", answer, &DeviceMemory::weights);
+}
+
+/// A formula, broken at its factors; the result stays with its sign.
+std::string formula_text(const std::string& line) {
+    const std::size_t equals = line.rfind(" = ");
+    Pieces pieces;
+    for (std::string_view rest = std::string_view(line).substr(0, equals); !rest.empty();) {
+        const std::string_view word = rest.substr(0, rest.find(' '));
+        pieces.emplace_back(word);
+        rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    }
+    pieces.push_back(line.substr(equals + 1));
+    return wrapped("    ", pieces);
 }
 
 std::string caches_text(const Answer& answer, const Model* model, const Terminal& terminal) {
@@ -69,10 +89,10 @@ std::string caches_text(const Answer& answer, const Model* model, const Terminal
     if (lines.empty()) return "";
     std::string text = heading("caches", terminal);
     bool state = false;
-    for (const std::string& line : lines) text += wrapped("    ", line);
+    for (const std::string& line : lines) text += formula_text(line);
     for (const Cache& cache : answer.estimate.caches) state = state || cache.recurrent;
-    text += wrapped("    ", "KV cache: " + places(answer, &DeviceMemory::kv_cache));
-    if (state) text += wrapped("    ", "state: " + places(answer, &DeviceMemory::recurrent_state));
+    text += places("KV cache", answer, &DeviceMemory::kv_cache);
+    if (state) text += places("state", answer, &DeviceMemory::recurrent_state);
     return text;
 }
 
@@ -86,33 +106,37 @@ std::string compute_text(const Answer& answer, const Terminal& terminal) {
         how = "modelled by a formula, at most " + format_exact_mib(answer.compute_error) + " more";
     }
     std::string text = heading("compute buffers", terminal) + wrapped("    ", how) +
-                       wrapped("    ", places(answer, &DeviceMemory::compute));
-    if (answer.host.output > 0) text += "    output buffer in RAM " + format_exact_mib(answer.host.output) + "\n";
+                       places("reserved", answer, &DeviceMemory::compute);
+    if (answer.host.output > 0) text += "    output buffer: in RAM " + format_exact_mib(answer.host.output) + "\n";
     return text;
 }
 
 std::string overhead_text(const Answer& answer, const Terminal& terminal) {
     std::string text = heading("overhead", terminal);
-    for (std::size_t i = 0; i < answer.devices.size(); ++i) {
+    for (std::size_t i = 0; i < answer.devices.size();) {
         const DeviceAnswer& device = answer.devices[i];
-        text +=
-            wrapped("    GPU " + std::to_string(i) + ": ", device.overhead_basis + " = " + format_mib(device.overhead));
+        std::size_t end = i;
+        while (end < answer.devices.size() && answer.devices[end].overhead_basis == device.overhead_basis) ++end;
+        const std::string names = gpu_name(i) + (end - i > 1 ? " to " + std::to_string(end - 1) : "");
+        text += wrapped("    " + names + ": ", device.overhead_basis + " = " + format_mib(device.overhead));
+        i = end;
     }
     return text;
 }
 
-std::string equation(const DeviceAnswer& device) {
-    std::string terms;
+Pieces equation(const DeviceAnswer& device) {
+    Pieces terms;
     const auto add = [&](std::string_view name, std::uint64_t bytes) {
         if (bytes == 0) return;
-        terms += (terms.empty() ? "" : " + ") + std::string(name) + " " + mib_number(bytes);
+        terms.push_back((terms.empty() ? "" : "+ ") + std::string(name) + " " + mib_number(bytes));
     };
     add("weights", device.memory.weights);
     add("KV cache", device.memory.kv_cache);
     add("state", device.memory.recurrent_state);
     add("compute", device.memory.compute);
     add("overhead", device.overhead);
-    return terms + " = " + format_exact_mib(device.required);
+    terms.push_back("= " + format_exact_mib(device.required));
+    return terms;
 }
 
 std::string balance(const DeviceAnswer& device) {
@@ -126,7 +150,7 @@ std::string balance(const DeviceAnswer& device) {
 std::string sums_text(const Answer& answer, const Terminal& terminal) {
     std::string text = heading("sum", terminal);
     for (std::size_t i = 0; i < answer.devices.size(); ++i) {
-        const std::string name = "    GPU " + std::to_string(i) + ": ";
+        const std::string name = "    " + gpu_name(i) + ": ";
         text += wrapped(name, equation(answer.devices[i])) +
                 wrapped(std::string(name.size(), ' '), balance(answer.devices[i]));
     }

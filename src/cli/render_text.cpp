@@ -160,7 +160,7 @@ std::string limit_text(const MaxContext& context) {
 
 std::string largest_context(const Answer& answer) {
     const MaxContext& context = answer.max_ctx;
-    if (context.tight == 0) return wrapped("  largest context: ", "none: it does not fit at any");
+    if (context.tight == 0) return wrapped("  largest context: ", "none fits");
     if (context.fit == 0) return wrapped("  largest context: ", std::to_string(context.tight) + ", and that is tight");
     return wrapped("  largest context: ", std::to_string(context.fit) + limit_text(context));
 }

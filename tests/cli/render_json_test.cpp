@@ -1,0 +1,147 @@
+#include "catch.hpp"
+#include "cli/json_schema.hpp"
+#include "cli/render.hpp"
+#include "cli/sample_answers.hpp"
+
+using namespace vramfit;
+using namespace vramfit::test;
+using nlohmann::json;
+using Errors = std::vector<std::string>;
+
+TEST_CASE("JSON: every key in its order") {
+    CHECK(cli::render_json(failing_answer()) == R"json({
+  "schema": "vramfit/estimate/1",
+  "verdict": "oom",
+  "model": {
+    "id": "llama3.1-8b",
+    "source": "catalog",
+    "architecture": "llama",
+    "parameters": 8030261312,
+    "tensor_bytes": 4912898304,
+    "block_count": 32,
+    "context_length": 131072
+  },
+  "settings": {
+    "runtime": "llama.cpp",
+    "quant": "Q4_K_M",
+    "n_ctx": 32768,
+    "n_ctx_per_seq": 32768,
+    "parallel": 4,
+    "kv_unified": true,
+    "n_batch": 2048,
+    "n_ubatch": 512,
+    "cache_type_k": "f16",
+    "cache_type_v": "f16",
+    "flash_attn": true,
+    "n_outputs": 4,
+    "gpu_layers": 33,
+    "n_cpu_moe": 0,
+    "swa_full": false
+  },
+  "devices": [
+    {
+      "name": "8GB",
+      "total": 8589934592,
+      "available": 8589934592,
+      "reserve": 0,
+      "weights": 4617396480,
+      "kv_cache": 4294967296,
+      "recurrent_state": 0,
+      "compute": 146808832,
+      "overhead": 786432000,
+      "required": 9845604608,
+      "headroom": -1255670016,
+      "verdict": "oom"
+    }
+  ],
+  "host": {
+    "weights": 295501824,
+    "kv_cache": 0,
+    "recurrent_state": 0,
+    "compute": 50331648,
+    "output": 2052096,
+    "required": 347885568
+  },
+  "totals": {
+    "weights": 4912898304,
+    "kv_cache": 4294967296,
+    "recurrent_state": 0,
+    "compute": 197140480,
+    "output": 2052096,
+    "overhead": 786432000,
+    "kv_bytes_per_token": 131072
+  },
+  "basis": {
+    "weights": "exact",
+    "kv_cache": "exact",
+    "compute": "exact",
+    "overhead": "typical"
+  },
+  "max_ctx": {
+    "fit": 15104,
+    "tight": 23040,
+    "limited_by": "memory"
+  },
+  "failure": {
+    "when": "context",
+    "at_tokens": null,
+    "message": "allocating 4096.00 MiB on device 0: cudaMalloc failed: out of memory; failed to allocate buffer for kv cache"
+  },
+  "suggestions": [
+    {
+      "kind": "ctx",
+      "summary": "a context of 15104 instead of 32768",
+      "set": {
+        "n_ctx": 15104
+      },
+      "verdict": "fit",
+      "flags": [
+        "-c",
+        "15104"
+      ],
+      "command": "llama-server -m MODEL.gguf -c 15104 -ngl 99"
+    },
+    {
+      "kind": "cache_type",
+      "summary": "the KV cache in q8_0 (close to lossless)",
+      "set": {
+        "cache_type_k": "q8_0",
+        "cache_type_v": "q8_0"
+      },
+      "verdict": "tight",
+      "flags": [
+        "-ctk",
+        "q8_0",
+        "-ctv",
+        "q8_0"
+      ],
+      "command": "llama-server -m MODEL.gguf -c 32768 -ngl 99 -ctk q8_0 -ctv q8_0"
+    }
+  ],
+  "notes": []
+}
+)json");
+}
+
+TEST_CASE("JSON: answers of every kind keep to the schema") {
+    const JsonSchema schema = JsonSchema::of_file("estimate");
+    for (const Answer& answer : {fitting_answer(), failing_answer(), refused_answer(), split_answer()}) {
+        CHECK(schema.errors(json::parse(cli::render_json(answer))) == Errors{});
+    }
+    CHECK(json::parse(cli::render_json(fitting_answer()))["failure"].is_null());
+}
+
+TEST_CASE("JSON: the totals are the sum of devices and host") {
+    const json answer = json::parse(cli::render_json(split_answer()));
+    for (const char* const part : {"weights", "kv_cache", "recurrent_state", "compute"}) {
+        CHECK(answer["totals"][part] == answer["devices"][0][part].get<std::uint64_t>() +
+                                            answer["devices"][1][part].get<std::uint64_t>() +
+                                            answer["host"][part].get<std::uint64_t>());
+    }
+}
+
+TEST_CASE("JSON: what is no UTF-8 is replaced") {
+    Answer answer = fitting_answer();
+    answer.devices[0].name = "24GB\xff";
+    CHECK(json::parse(cli::render_json(answer))["devices"][0]["name"] == "24GB\ufffd");
+}
