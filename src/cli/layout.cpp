@@ -58,14 +58,32 @@ std::string wrapped(std::string_view first, const std::vector<std::string>& piec
     return result + "\n";
 }
 
-std::string wrapped(std::string_view first, std::string_view text, std::string_view line_end) {
+std::vector<std::string> words_of(std::string_view text) {
     std::vector<std::string> words;
     while (!text.empty()) {
         const std::string_view word = text.substr(0, text.find(' '));
         if (!word.empty()) words.emplace_back(word);
         text.remove_prefix(std::min(word.size() + 1, text.size()));
     }
-    return wrapped(first, words, line_end);
+    return words;
+}
+
+std::vector<std::string> with_values(const std::vector<std::string>& words) {
+    std::vector<std::string> pieces;
+    for (const std::string& word : words) {
+        const bool is_value = !word.starts_with('-') && !pieces.empty() && pieces.back().starts_with('-') &&
+                              pieces.back().find(' ') == std::string::npos;
+        if (is_value) {
+            pieces.back() += " " + word;
+        } else {
+            pieces.push_back(word);
+        }
+    }
+    return pieces;
+}
+
+std::string wrapped(std::string_view first, std::string_view text, std::string_view line_end) {
+    return wrapped(first, words_of(text), line_end);
 }
 
 std::string size_text(std::uint64_t bytes) {

@@ -24,6 +24,11 @@ std::string edges(std::string_view left, std::string_view right, std::size_t wid
 /// further lines are indented to the width of `first`. Ends with a line break.
 std::string wrapped(std::string_view first, const std::vector<std::string>& pieces, std::string_view line_end = "");
 
+std::vector<std::string> words_of(std::string_view text);
+
+/// The words of a command line as pieces, each option together with its value: "-c 8192".
+std::vector<std::string> with_values(const std::vector<std::string>& words);
+
 /// The same with the words of `text` as pieces.
 std::string wrapped(std::string_view first, std::string_view text, std::string_view line_end = "");
 

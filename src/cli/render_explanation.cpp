@@ -4,8 +4,6 @@
 #include "cli/weight_groups.hpp"
 #include "vramfit/base/bytes.hpp"
 
-#include <algorithm>
-
 namespace vramfit::cli {
 namespace {
 
@@ -74,12 +72,7 @@ std::string weights_text(const Answer& answer, const Model* model, bool imatrix,
 /// A formula, broken at its factors; the result stays with its sign.
 std::string formula_text(const std::string& line) {
     const std::size_t equals = line.rfind(" = ");
-    Pieces pieces;
-    for (std::string_view rest = std::string_view(line).substr(0, equals); !rest.empty();) {
-        const std::string_view word = rest.substr(0, rest.find(' '));
-        pieces.emplace_back(word);
-        rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-    }
+    Pieces pieces = words_of(std::string_view(line).substr(0, equals));
     pieces.push_back(line.substr(equals + 1));
     return wrapped("    ", pieces);
 }

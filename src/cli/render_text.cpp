@@ -176,30 +176,26 @@ std::string failure_text(const Answer& answer) {
            wrapped("    ", failure.message);
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-    return text;
-}
-
 std::string suggestions_text(const Answer& answer, const Terminal& terminal) {
     if (answer.suggestions.empty()) return "";
     std::string text = "\n  what helps:\n";
     for (std::size_t i = 0; i < std::min(answer.suggestions.size(), most_suggestions); ++i) {
         const Suggestion& suggestion = answer.suggestions[i];
-        const std::string flags = joined(suggestion.flags);
-        text += wrapped("    " + pad_right(word_of(suggestion.verdict, terminal), 7),
-                        suggestion.summary + (flags.empty() ? "" : ": " + flags));
+        std::vector<std::string> pieces = words_of(suggestion.summary + (suggestion.flags.empty() ? "" : ":"));
+        for (std::string& flag : with_values(suggestion.flags)) pieces.push_back(std::move(flag));
+        text += wrapped("    " + pad_right(word_of(suggestion.verdict, terminal), 7), pieces);
     }
     return text;
 }
 
+std::string run_line(const std::string& command) { return wrapped("  run: ", with_values(words_of(command)), " \\"); }
+
 /// The command to run: of the question, or of the first change that helps.
 std::string command_line(const Answer& answer) {
     const bool runs = answer.verdict == Verdict::fit || answer.verdict == Verdict::tight;
-    if (runs && !answer.command.empty()) return wrapped("  run: ", answer.command, " \\");
+    if (runs && !answer.command.empty()) return run_line(answer.command);
     if (runs || answer.suggestions.empty() || answer.suggestions.front().command.empty()) return "";
-    return "\n" + wrapped("  run: ", answer.suggestions.front().command, " \\");
+    return "\n" + run_line(answer.suggestions.front().command);
 }
 
 std::string notes_text(const Answer& answer) {

@@ -31,6 +31,12 @@ TEST_CASE("text is broken between words and indented") {
     CHECK(wrapped("a: ", std::vector<std::string>{"b c", "d"}) == "a: b c d\n");
 }
 
+TEST_CASE("an option stays with its value") {
+    using Words = std::vector<std::string>;
+    CHECK(with_values(words_of("llama-server -m MODEL.gguf  -fa -kvu -ts 3,1 x")) ==
+          Words{"llama-server", "-m MODEL.gguf", "-fa", "-kvu", "-ts 3,1", "x"});
+}
+
 TEST_CASE("sizes beside each other are GiB unless that would be nothing") {
     CHECK(size_text(0) == "0.0 GiB");
     CHECK(size_text(9 * gib + 205 * mib) == "9.2 GiB");
