@@ -108,9 +108,11 @@ TEST_CASE("at most 2 % of the rows of any kind of placement differ in compute, a
     for (const std::string& architecture : measured_architectures(folder)) {
         for (const BufferRow& row : read_buffer_rows(folder + "/" + architecture + ".tsv")) {
             if (!row.error.empty()) continue;
-            const std::string kind = row.kind();
-            const std::string whatever_devices = kind.substr(kind.find(", ") + 2);
-            auto& [rows, different] = counts[row.plain() ? architecture : "placement: " + whatever_devices];
+            const PlacementRequest& p = row.deployment.placement;
+            const char* placement = p.n_cpu_moe > 0    ? "placement: experts on the CPU"
+                                    : row.all_layers() ? "placement: all layers on several devices"
+                                                       : "placement: some layers";
+            auto& [rows, different] = counts[row.plain() ? architecture : std::string(placement)];
             ++rows;
             const auto listed = known.find(row.model + '\t' + row.settings);
             different += listed != known.end() && listed->second.find("compute") != std::string::npos;
