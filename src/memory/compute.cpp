@@ -63,8 +63,8 @@ ComputeTrace ComputePlanner::trace(const Settings& settings, const ContextPlan& 
     return trace;
 }
 
-bool ComputePlanner::on_one_device(const Request& r) {
-    return r.placement.n_devices == 1 && r.placement.all_offloaded && r.settings.offload_kqv && !r.placement.overridden;
+bool ComputePlanner::on_one_device(const Settings& settings, const Placement& placement) {
+    return placement.n_devices == 1 && placement.all_offloaded && settings.offload_kqv && !placement.overridden;
 }
 
 /// Does `auto` turn flash attention on? Where everything lies on one device, `whole` (the graph with it) tells; else
@@ -159,7 +159,7 @@ ComputePlan ComputePlanner::plan_whole(const Request& r, const ContextPlan& cont
 ComputePlan ComputePlanner::plan(const Settings& settings, const ContextPlan& context, const Placement& placement,
                                  const std::vector<Cache>& caches, const std::vector<TensorType>& types) {
     const Request request{settings, placement, caches, types};
-    return on_one_device(request) ? plan_on_one_device(request, context) : plan_whole(request, context);
+    return on_one_device(settings, placement) ? plan_on_one_device(request, context) : plan_whole(request, context);
 }
 
 } // namespace vramfit

@@ -13,6 +13,7 @@ namespace vramfit {
 namespace {
 
 constexpr std::uint64_t growth_step = 256; // cells come in multiples of it
+constexpr std::size_t n_remembered = 32;   // a sweep asks for as many contexts, or file types, in turn
 
 DeviceMemory& memory_at(MemoryEstimate& estimate, std::int32_t device) {
     if (device == host_device) return estimate.host;
@@ -68,20 +69,22 @@ std::set<std::int32_t> Estimator::devices_of_shared(const Tensor& tensor, const 
     return devices;
 }
 
-void Estimator::place_weights(const Weights& w, const Placement& placement, MemoryEstimate& estimate) {
+void Estimator::place_weights(const Weights& w, Placed& placed) {
+    const Placement& placement = placed.placement;
+    const auto add = [&](const Tensor& tensor, TensorType type, std::int32_t device) {
+        DeviceMemory& memory = device == host_device ? placed.host : placed.devices[static_cast<std::size_t>(device)];
+        memory.weights += alloc_size(tensor, type, device);
+    };
     for (std::size_t i = 0; i < model_->tensors.size(); ++i) {
         if (!placement.loaded[i]) continue;
         const Tensor& tensor = model_->tensors[i];
         if (tensor.section == TensorSection::each) {
-            for (const std::int32_t device : devices_of_shared(tensor, placement))
-                memory_at(estimate, device).weights += alloc_size(tensor, w.types[i], device);
+            for (const std::int32_t device : devices_of_shared(tensor, placement)) add(tensor, w.types[i], device);
             continue;
         }
-        const std::int32_t device = placement.tensor_device[i];
-        memory_at(estimate, device).weights += alloc_size(tensor, w.types[i], device);
+        add(tensor, w.types[i], placement.tensor_device[i]);
         if (static_cast<std::int32_t>(i) == placement.tied_output && placement.output_device() != host_device)
-            memory_at(estimate, placement.output_device()).weights +=
-                alloc_size(tensor, w.types[i], placement.output_device());
+            add(tensor, w.types[i], placement.output_device());
     }
 }
 
@@ -106,27 +109,62 @@ std::uint64_t Estimator::output_bytes(const Settings& settings, const ContextPla
     return checked_mul(checked_mul(4, context.n_seqs), row);
 }
 
+const Estimator::Placed& Estimator::placed(const Deployment& d) {
+    const auto same = [&](const Placed& p) {
+        return p.file_type == d.file_type && p.imatrix == d.imatrix && p.mtp == d.settings.mtp &&
+               p.request == d.placement;
+    };
+    const auto known = std::ranges::find_if(placed_, same);
+    if (known != placed_.end()) return *known;
+    if (placed_.size() == n_remembered) placed_.erase(placed_.begin());
+    Placed p{d.file_type, d.imatrix, d.settings.mtp, d.placement, place(*model_, d.placement, d.settings.mtp), {}, {}};
+    p.devices.resize(d.placement.n_devices);
+    place_weights(weights(d.file_type, d.imatrix), p);
+    placed_.push_back(std::move(p));
+    return placed_.back();
+}
+
+/// The compute buffers do not depend on the file type where no weight is copied between devices.
+const Estimator::Planned& Estimator::planned(const Deployment& d, const Placement& placement) {
+    const bool any_type = ComputePlanner::on_one_device(d.settings, placement);
+    const auto same = [&](const Planned& p) {
+        return p.settings == d.settings && p.request == d.placement &&
+               (any_type || (p.file_type == d.file_type && p.imatrix == d.imatrix));
+    };
+    const auto known = std::ranges::find_if(planned_, same);
+    if (known != planned_.end()) return *known;
+    if (planned_.size() == n_remembered) planned_.erase(planned_.begin());
+    Planned p{d.settings, d.placement, d.file_type, d.imatrix, plan_context(d.settings, model_->n_ctx_train()),
+              {},         {},          {}};
+    p.caches = caches(d.settings, p.context, placement);
+    p.refusal = settings_refusal(eval_, d.settings, p.caches);
+    if (!p.refusal) {
+        const std::vector<TensorType>& types = weights(d.file_type, d.imatrix).types;
+        p.compute = planner_.plan(d.settings, p.context, placement, p.caches, types);
+        p.refusal = graph_refusal(eval_, p.compute.n_nodes + p.compute.n_leafs);
+    }
+    planned_.push_back(std::move(p));
+    return planned_.back();
+}
+
 MemoryEstimate Estimator::estimate(const Deployment& deployment) {
-    const Settings& settings = deployment.settings;
+    const Placed& where = placed(deployment);
+    const Planned& plan = planned(deployment, where.placement);
     MemoryEstimate e;
-    e.context = plan_context(settings, model_->n_ctx_train());
-    const Placement placement = place(*model_, deployment.placement, settings.mtp);
-    e.devices.resize(deployment.placement.n_devices);
-    const Weights& w = weights(deployment.file_type, deployment.imatrix);
-    e.tensor_bytes = w.tensor_bytes;
-    place_weights(w, placement, e);
-    e.caches = caches(settings, e.context, placement);
+    e.refusal = plan.refusal;
+    e.context = plan.context;
+    e.flash_attn = plan.compute.flash_attn;
+    e.devices = where.devices;
+    static_cast<DeviceMemory&>(e.host) = where.host;
+    e.host.output = output_bytes(deployment.settings, e.context);
+    e.caches = plan.caches;
+    e.tensor_bytes = weights(deployment.file_type, deployment.imatrix).tensor_bytes;
+    e.n_nodes = plan.compute.n_nodes;
+    e.n_splits = plan.compute.n_splits;
     place_caches(e);
-    e.host.output = output_bytes(settings, e.context);
-    e.refusal = settings_refusal(eval_, settings, e.caches);
-    if (e.refusal) return e;
-    const ComputePlan compute = planner_.plan(settings, e.context, placement, e.caches, w.types);
-    e.flash_attn = compute.flash_attn;
-    e.n_nodes = compute.n_nodes;
-    e.n_splits = compute.n_splits;
-    for (std::size_t i = 0; i < e.devices.size(); ++i) e.devices[i].compute = compute.device_bytes[i];
-    e.host.compute = compute.host_bytes;
-    e.refusal = graph_refusal(eval_, compute.n_nodes + compute.n_leafs);
+    for (std::size_t i = 0; i < plan.compute.device_bytes.size(); ++i)
+        e.devices[i].compute = plan.compute.device_bytes[i];
+    e.host.compute = plan.compute.host_bytes;
     return e;
 }
 

@@ -40,6 +40,9 @@ public:
     ComputePlan plan(const Settings& settings, const ContextPlan& context, const Placement& placement,
                      const std::vector<Cache>& caches, const std::vector<TensorType>& types);
 
+    /// Does one device hold everything? Then no weight is copied, and their types make no difference.
+    static bool on_one_device(const Settings& settings, const Placement& placement);
+
     /// The same with every step, always of the whole graph.
     ComputeTrace trace(const Settings& settings, const ContextPlan& context, const Placement& placement,
                        const std::vector<Cache>& caches, const std::vector<TensorType>& types, bool flash_attn);
@@ -52,7 +55,6 @@ private:
         const std::vector<TensorType>& types;
     };
 
-    static bool on_one_device(const Request& request);
     static ComputePlan plan_of(const Schedule& schedule, const Replay& replayed);
     Schedule scheduled(const Request& request, const ContextPlan& context, bool flash_attn,
                        std::span<const std::int32_t> layers);

@@ -87,7 +87,29 @@ private:
     };
     const Weights& weights(FileType file_type, bool imatrix);
     std::set<std::int32_t> devices_of_shared(const Tensor& tensor, const Placement& placement);
-    void place_weights(const Weights& weights, const Placement& placement, MemoryEstimate& estimate);
+    /// Where a deployment's weights lie.
+    struct Placed {
+        FileType file_type;
+        bool imatrix, mtp;
+        PlacementRequest request;
+        Placement placement;
+        std::vector<DeviceMemory> devices;
+        DeviceMemory host;
+    };
+    /// What a deployment's context takes.
+    struct Planned {
+        Settings settings;
+        PlacementRequest request;
+        FileType file_type;
+        bool imatrix;
+        ContextPlan context;
+        std::vector<Cache> caches;
+        ComputePlan compute;
+        std::optional<std::string> refusal;
+    };
+    const Placed& placed(const Deployment& deployment);
+    const Planned& planned(const Deployment& deployment, const Placement& placement);
+    void place_weights(const Weights& weights, Placed& placed);
     std::uint64_t output_bytes(const Settings& settings, const ContextPlan& context);
     void place_caches(MemoryEstimate& estimate) const;
     std::vector<Cache> caches(const Settings& settings, const ContextPlan& context, const Placement& placement);
@@ -96,6 +118,8 @@ private:
     Evaluator eval_;
     ComputePlanner planner_;
     std::map<std::pair<FileType, bool>, Weights> weights_;
+    std::vector<Placed> placed_;   ///< the latest questions, the oldest first
+    std::vector<Planned> planned_; ///< likewise
 };
 
 } // namespace vramfit
