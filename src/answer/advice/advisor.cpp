@@ -62,7 +62,8 @@ void Advisor::keep(const Change& change, const Trial& trial) {
     const auto index = static_cast<std::size_t>(&worst() - base_.devices.data());
     const std::uint64_t before = base_.devices[index].required;
     const std::uint64_t after = trial.devices[index].required;
-    s.saved = before > after ? before - after : 0;
+    // A refused base has no compute buffer to compare with.
+    s.saved = base_.verdict != Verdict::refused && before > after ? before - after : 0;
     s.request = change.request;
     kept_.push_back(std::move(s));
 }

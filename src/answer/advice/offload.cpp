@@ -35,19 +35,21 @@ Change layers_change(const Advisor& advisor, std::uint64_t n_layers) {
 }
 
 /// Looks for the least of a change that gives `fit`, and where none does and there was no fit at all, `tight`.
+/// `now`: the value that the base has, which need not be tried again.
 template <typename Make, typename Search>
-void advise_least(Advisor& advisor, Make make, Search search) {
+void advise_least(Advisor& advisor, std::uint64_t now, Make make, Search search) {
     std::map<std::uint64_t, Trial> tried;
-    const auto attempt = [&](std::uint64_t x) -> const Trial& {
+    const auto spare = [&](std::uint64_t x, Verdict goal) {
+        if (x == now) return advisor.base().spare(goal);
         const auto [it, added] = tried.try_emplace(x);
         if (added) it->second = advisor.judge().attempt(make(advisor, x).request);
-        return it->second;
+        return it->second.spare(goal);
     };
     for (const Verdict goal : {Verdict::fit, Verdict::tight}) {
         if (!advisor.helps(goal)) return;
-        const auto found = search([&](std::uint64_t x) { return attempt(x).spare(goal); });
-        if (!found) continue;
-        advisor.keep(make(advisor, *found), attempt(*found));
+        const auto found = search([&](std::uint64_t x) { return spare(x, goal); });
+        if (!found || *found == now) continue;
+        advisor.keep(make(advisor, *found), tried.at(*found));
         return;
     }
 }
@@ -60,17 +62,16 @@ void advise_experts(Advisor& advisor) {
     const bool moe = advisor.model().hparams.get("expert_count", 0) > 0;
     if (!moe || now >= all || advisor.base().verdict == Verdict::refused) return;
     if (!advisor.may_help(advisor.worst().memory.weights)) return;
-    advise_least(advisor, experts_change, [&](const Spare& spare) { return first_that_fits(now + 1, all, spare); });
+    advise_least(advisor, now, experts_change, [&](const Spare& spare) { return first_that_fits(now, all, spare); });
 }
 
 void advise_gpu_layers(Advisor& advisor) {
     const std::int64_t asked = advisor.base().deployment.placement.n_gpu_layers;
     const std::int64_t all = std::int64_t{advisor.model().n_block()} + 1;
-    const std::int64_t now = asked < 0 ? all : std::min(asked, all);
+    const auto now = static_cast<std::uint64_t>(asked < 0 ? all : std::min(asked, all));
     if (now < 2 || advisor.base().verdict == Verdict::refused) return;
     if (!advisor.may_help(advisor.worst().memory.sum())) return;
-    advise_least(advisor, layers_change,
-                 [&](const Spare& spare) { return last_that_fits(1, static_cast<std::uint64_t>(now) - 1, spare); });
+    advise_least(advisor, now, layers_change, [&](const Spare& spare) { return last_that_fits(1, now, spare); });
 }
 
 } // namespace vramfit
