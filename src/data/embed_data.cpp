@@ -4,7 +4,7 @@
 // their normalised form, so that the program finds an entry by binary search and parses nothing else. A mistake in the
 // data stops the build with one line that names the file and the entry.
 
-#include "data/self_contained.hpp"
+#include "model/self_contained.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/names.hpp"
 
@@ -279,7 +279,7 @@ Data load(const fs::path& root) {
             } else {
                 data.files.push_back({name, document.dump()});
                 if (std::string_view(folder) == "architectures" && name != common_path)
-                    data.files.back().json = vramfit::data::self_contained(document, common).dump();
+                    data.files.back().json = vramfit::self_contained(document, common).dump();
             }
         }
     }

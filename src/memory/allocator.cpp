@@ -26,6 +26,7 @@ std::uint64_t Pool::alloc(std::uint64_t size) {
         }
     }
     Block& block = blocks_[best];
+    if (block.size < size) throw_too_large("a compute buffer");
     const std::uint64_t offset = block.offset;
     block.offset += size;
     block.size -= size;

@@ -12,8 +12,7 @@
 namespace vramfit {
 namespace {
 
-constexpr std::uint64_t growth_step = 256; // cells come in multiples of it
-constexpr std::size_t n_remembered = 32;   // a sweep asks for as many contexts, or file types, in turn
+constexpr std::size_t n_remembered = 32; // a sweep asks for as many contexts, or file types, in turn
 
 DeviceMemory& memory_at(MemoryEstimate& estimate, std::int32_t device) {
     if (device == host_device) return estimate.host;
@@ -179,9 +178,9 @@ std::uint64_t Estimator::kv_bytes_per_token(const Deployment& deployment) {
     };
     const ContextPlan here = plan_context(deployment.settings, model_->n_ctx_train());
     ContextPlan longer = here;
-    longer.n_ctx_seq += growth_step;
-    longer.n_ctx += growth_step * here.n_stream;
-    return (cache_bytes(longer) - cache_bytes(here)) / (growth_step * here.n_stream);
+    longer.n_ctx_seq += n_cells_pad;
+    longer.n_ctx += n_cells_pad * here.n_stream;
+    return (cache_bytes(longer) - cache_bytes(here)) / (n_cells_pad * here.n_stream);
 }
 
 } // namespace vramfit

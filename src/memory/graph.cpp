@@ -14,7 +14,6 @@ GraphBuilder::GraphBuilder(Evaluator& evaluator) : eval_(evaluator), arch_(evalu
 }
 
 void GraphBuilder::classify_layers() {
-    constexpr std::int32_t ahead = 2; // templates nest `next` no deeper
     Evaluator::LayerTerms terms;
     for (const GraphLine& line : arch_.graph.layer) {
         for (const std::uint32_t condition : line.conditions)
@@ -27,13 +26,15 @@ void GraphBuilder::classify_layers() {
                 terms.tensors.push_back(static_cast<std::uint32_t>(ref.index));
         }
     }
+    constexpr std::int32_t most_ahead = 4; // uses of `next` were counted, not how deep they nest
+    terms.ahead = std::min(terms.ahead, most_ahead);
     const auto n_layer = static_cast<std::int32_t>(eval_.model().n_layer());
     std::vector<std::vector<double>> signatures;
     for (std::int32_t il = 0; il < n_layer; ++il) signatures.push_back(signature(terms, il));
     std::map<std::vector<double>, std::uint32_t> seen;
     for (std::int32_t il = 0; il < n_layer; ++il) {
         std::vector<double> key = signatures[static_cast<std::size_t>(il)];
-        for (std::int32_t next = il + 1; terms.looks_ahead && next <= il + ahead; ++next) {
+        for (std::int32_t next = il + 1; next <= il + terms.ahead; ++next) {
             key.push_back(next < n_layer ? 1 : 0);
             if (next < n_layer)
                 key.insert(key.end(), signatures[static_cast<std::size_t>(next)].begin(),
@@ -101,9 +102,9 @@ void GraphBuilder::resolve(const GraphRequest& request, std::span<const GraphLin
                            std::vector<ResolvedLine>& resolved) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const GraphLine& line = lines[i];
-        const bool holds =
-            std::ranges::all_of(line.conditions, [&](std::uint32_t c) { return eval_.eval(arch_.conditions[c]) != 0; });
         try {
+            const bool holds = std::ranges::all_of(
+                line.conditions, [&](std::uint32_t c) { return eval_.eval(arch_.conditions[c]) != 0; });
             if (line.kind == GraphLine::Kind::repeat) {
                 if (holds) repeat(request, line, lines.subspan(i + 1, line.n_lines), resolved);
                 i += line.n_lines;
@@ -144,6 +145,7 @@ Graph GraphBuilder::build(const GraphRequest& request, std::span<const std::int3
     storage.clear();
     eval_.set(Builtin::flash_attn, request.flash_attn ? 1 : 0);
     eval_.set(Builtin::v_trans, request.v_trans ? 1 : 0);
+    eval_.set(Builtin::round, 0);
     GraphEmitter emitter(eval_, request, std::move(storage));
     enter(request, 0);
     emitter.enter_layer(-1, -1, -1, -1, -1);

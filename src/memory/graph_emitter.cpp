@@ -88,7 +88,9 @@ void GraphEmitter::emit(const ResolvedLine& r) {
         t.op = r.line->op;
     } else if (r.line->op == Op::view) {
         const GraphTensor& viewed = tensor(scratch_.front());
-        const std::uint64_t bytes = r.view_bytes != 0 ? r.view_bytes : viewed.nbytes - row_size(viewed.type, r.cut);
+        const std::uint64_t cut = row_size(viewed.type, r.cut);
+        if (cut > viewed.nbytes) throw Error(r.line->where.text() + ": the view is cut by more than there is");
+        const std::uint64_t bytes = r.view_bytes != 0 ? r.view_bytes : viewed.nbytes - cut;
         t = view_of(scratch_.front(), r.has_ne ? r.ne : viewed.ne, bytes);
         graph_.n_nodes += r.count > 1 ? r.count - 1 : 0;
     }
@@ -131,7 +133,8 @@ void GraphEmitter::emit_store(const ResolvedLine& r) {
 }
 
 void GraphEmitter::emit_expert_sum(const ResolvedLine& r) {
-    const std::int32_t experts = results_[static_cast<std::size_t>(r.line->sources.front().index)];
+    const std::int32_t experts = source(r, r.line->sources.front());
+    if (r.count == 0) throw Error(r.line->where.text() + ": a sum over no experts");
     const std::uint64_t row = 4 * r.ne[0];
     const std::uint64_t bytes = r.ne[1] == 0 ? 0 : row * r.count * (r.ne[1] - 1) + row;
     std::vector<std::int32_t> rows;

@@ -96,7 +96,7 @@ Placement place(const Model& model, const PlacementRequest& request, bool mtp) {
         case TensorSection::output: device = placement.output_device(); break;
         case TensorSection::layer:
             device = placement.layer_device[static_cast<std::size_t>(tensor.layer)];
-            if (expert[tensor.name] && tensor.layer < static_cast<std::int32_t>(request.n_cpu_moe))
+            if (expert[tensor.name] && static_cast<std::uint32_t>(tensor.layer) < request.n_cpu_moe)
                 device = host_device;
             break;
         }

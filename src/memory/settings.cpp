@@ -9,9 +9,9 @@
 namespace vramfit {
 namespace {
 
-constexpr std::uint64_t n_cells_pad = 256;    // llama-context.cpp pads every stream to 256 cells
-constexpr std::uint64_t max_ctx = 2147483647; // llama.cpp counts positions in 32 bits
-constexpr std::uint64_t max_sequences = 256;  // llama-cparams.h, LLAMA_MAX_SEQ
+// The mask of every graph has a cell for each token and each cell of the cache. Beyond this many nothing fits any
+// computer, and sums of sizes come near the end of 64 bits.
+constexpr std::uint64_t max_mask = std::uint64_t{1} << 48;
 
 } // namespace
 
@@ -38,6 +38,9 @@ ContextPlan plan_context(const Settings& settings, std::uint64_t n_ctx_train) {
         plan.n_ctx = plan.n_ctx_seq * settings.n_seq_max;
     }
     plan.n_tokens = pad(std::min(plan.n_ctx, plan.n_ubatch), settings.n_seq_max);
+    if (plan.n_tokens > max_mask / plan.n_ctx)
+        throw Error("a micro-batch of " + std::to_string(plan.n_tokens) + " tokens over a context of " +
+                    std::to_string(plan.n_ctx) + " is beyond every computer; the micro-batch is usually 512");
     const std::uint64_t n_outputs_max = settings.n_outputs_max == 0 ? plan.n_batch : settings.n_outputs_max;
     plan.n_outputs = std::min(std::min(plan.n_ctx, plan.n_ubatch), n_outputs_max);
     return plan;

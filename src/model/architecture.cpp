@@ -1,6 +1,7 @@
 #include "vramfit/model/architecture.hpp"
 
 #include "graph_parser.hpp"
+#include "self_contained.hpp"
 #include "vramfit/base/error.hpp"
 
 #include <nlohmann/json.hpp>
@@ -31,12 +32,12 @@ public:
         for (const std::string_view name : builtin_names) arch_.names.intern(name);
     }
 
+    /// `json`: self-contained; `common`: where some of it came from, for messages.
     void parse(const Json& json, const Json& common) {
         arch_.name = text(json, "architecture");
-        symbols(common, common_file);
-        symbols(json, file_);
+        symbols(json);
         tensors(json);
-        caches(json, common);
+        caches(json);
         refusals(json);
         graph(json, common);
         arch_.symbols.resize(arch_.names.size());
@@ -77,13 +78,15 @@ private:
         return e;
     }
 
-    void symbols(const Json& json, std::string_view file) {
+    void symbols(const Json& json) {
         if (!json.contains("symbols")) return;
+        constexpr std::size_t max_symbols = 1000; // each may need the next: bounds how deep their evaluation goes
+        if (json["symbols"].size() > max_symbols)
+            throw Error(file_ + ": more than " + std::to_string(max_symbols) + " symbols");
         for (const auto& [name, value] : json["symbols"].items()) {
             const std::uint32_t slot = arch_.names.intern(name);
-            if (slot < builtin_names.size())
-                throw Error(std::string(file) + ", symbol '" + name + "': the name is built in");
-            Expression e = expression(value, std::string(file) + ", symbol '" + name + "'");
+            if (slot < builtin_names.size()) throw Error(file_ + ", symbol '" + name + "': the name is built in");
+            Expression e = expression(value, file_ + ", symbol '" + name + "'");
             arch_.symbols.resize(std::max<std::size_t>(arch_.symbols.size(), arch_.names.size()));
             arch_.symbols[slot] = std::move(e);
         }
@@ -137,25 +140,14 @@ private:
         arch_.tensor_templates.push_back(std::move(t));
     }
 
-    void caches(const Json& json, const Json& common) {
+    void caches(const Json& json) {
         if (!json.contains("caches")) return;
         for (const Json& entry : json["caches"]) {
-            Json merged = entry;
-            std::string name;
-            if (entry.is_string()) {
-                name = entry.get<std::string>();
-                merged = Json::object();
-            } else {
-                name = text(entry, "name");
-            }
-            if (common.contains("caches") && common["caches"].contains(name)) {
-                for (const auto& [key, value] : common["caches"][name].items()) {
-                    if (!merged.contains(key)) merged[key] = value;
-                }
-            } else if (entry.is_string()) {
-                throw Error(file_ + ": no cache '" + name + "' in " + std::string(common_file));
-            }
-            cache(name, merged);
+            const std::string name = text(entry, "name");
+            if (!entry.contains("layers"))
+                throw Error(file_ + ": no cache '" + name + "' in " + std::string(common_file) +
+                            ", and no \"layers\" here");
+            cache(name, entry);
         }
     }
 
@@ -185,9 +177,8 @@ private:
     }
 
     void graph(const Json& json, const Json& common) {
-        blocks_and_inputs(common, std::string(common_file));
-        blocks_and_inputs(json, file_);
-        if (!json.contains("graph")) return;
+        blocks_and_inputs(json, common);
+        if (!json.contains("graph")) throw Error(file_ + ": \"graph\" is missing");
         const Json& sections = json["graph"];
         const std::pair<const char*, std::vector<GraphLine>*> parts[] = {
             {"pre", &arch_.graph.pre}, {"layer", &arch_.graph.layer}, {"head", &arch_.graph.head}};
@@ -198,13 +189,19 @@ private:
         }
     }
 
-    void blocks_and_inputs(const Json& json, const std::string& file) {
+    void blocks_and_inputs(const Json& json, const Json& common) {
+        const auto origin = [&](const char* part, const std::string& name, const Json& value) {
+            const bool shared = common.contains(part) && common[part].contains(name) && common[part][name] == value;
+            return shared ? std::string(common_file) : file_;
+        };
         if (json.contains("inputs")) {
             for (const auto& [name, value] : json["inputs"].items())
-                graph_.add_input(name, value.is_string() ? value.get<std::string>() : std::string(), file);
+                graph_.add_input(name, value.is_string() ? value.get<std::string>() : std::string(),
+                                 origin("inputs", name, value));
         }
         if (json.contains("blocks")) {
-            for (const auto& [name, value] : json["blocks"].items()) add_block(name, value, file);
+            for (const auto& [name, value] : json["blocks"].items())
+                add_block(name, value, origin("blocks", name, value));
         }
     }
 
@@ -244,10 +241,15 @@ Json parse_json(std::string_view text, std::string_view file) {
 
 std::shared_ptr<const Architecture> Architecture::parse(std::string_view json, std::string_view common_json,
                                                         std::string_view file) {
-    const Json parsed = parse_json(json, file);
+    const Json own = parse_json(json, file);
     const Json common = parse_json(common_json, common_file);
     auto architecture = std::make_shared<Architecture>();
-    ArchitectureParser(*architecture, file).parse(parsed, common);
+    try {
+        ArchitectureParser(*architecture, file).parse(common.empty() ? own : self_contained(own, common), common);
+    } catch (const Json::exception&) {
+        throw Error(std::string(file) +
+                    ": a part of it is not of the kind that data/architectures/README.md describes");
+    }
     return architecture;
 }
 

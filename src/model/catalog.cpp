@@ -36,7 +36,11 @@ std::uint64_t number_of(const Json& json, const char* key) {
 std::vector<std::string> texts_of(const Json& json, const char* key) {
     std::vector<std::string> result;
     if (json.contains(key)) {
-        for (const Json& item : json[key]) result.push_back(item.get<std::string>());
+        for (const Json& item : json[key]) {
+            if (!item.is_string())
+                throw Error("\"" + std::string(key) + "\" of a catalog entry holds something else than text");
+            result.push_back(item.get<std::string>());
+        }
     }
     return result;
 }

@@ -9,7 +9,6 @@
 namespace vramfit {
 namespace {
 
-constexpr int max_depth = 100;         // symbols that need each other would recurse for ever
 constexpr std::size_t stack_size = 64; // no expression of a template comes near
 
 constexpr bool is_layer_builtin(Builtin name) {
@@ -95,38 +94,35 @@ bool Evaluator::mark_layered(std::uint32_t slot, std::vector<std::uint8_t>& stat
         throw Error("symbol '" + arch_.names.at(slot) + "' of architecture " + arch_.name + " needs itself");
     state[slot] = 1;
     const bool outer = std::exchange(deployed_, false);
-    s.layered = code_layered(arch_.symbols[slot], &state);
+    s.layered = code_layered(arch_.symbols[slot], state);
     s.deployed = deployed_;
     deployed_ = outer;
     state[slot] = 2;
     return s.layered;
 }
 
-bool Evaluator::code_layered(const Expression& e, std::vector<std::uint8_t>* state) {
+bool Evaluator::code_layered(const Expression& e, std::vector<std::uint8_t>& state) {
     bool layered = false;
+    std::size_t same_until = 0; // up to there the value is the same in every layer, whatever stands inside
     const auto& code = e.code();
     for (std::size_t i = 0; i < code.size(); ++i) {
         const auto& in = code[i];
+        bool here = false;
         switch (in.op) {
         case Expression::Op::name:
         case Expression::Op::coalesce:
-            layered = (state != nullptr ? mark_layered(in.arg, *state) : slots_[in.arg].layered) || layered;
+            here = mark_layered(in.arg, state);
             deployed_ = deployed_ || slots_[in.arg].deployed;
             break;
-        case Expression::Op::has_tensor: layered = true; break;
-        case Expression::Op::next_layer: layered = true; break;
+        case Expression::Op::has_tensor:
+        case Expression::Op::next_layer: here = true; break;
         case Expression::Op::layers_max:
-        case Expression::Op::layers_sum:
-            i = in.target - 1; // the same in every layer, whatever is inside
-            break;
+        case Expression::Op::layers_sum: same_until = std::max<std::size_t>(same_until, in.target); break;
         default: break;
         }
+        layered = layered || (here && i >= same_until);
     }
     return layered;
-}
-
-bool Evaluator::depends_on_layer(const Expression& e) const {
-    return const_cast<Evaluator*>(this)->code_layered(e, nullptr);
 }
 
 void Evaluator::collect_layer_terms(const Expression& e, LayerTerms& terms) const {
@@ -136,7 +132,7 @@ void Evaluator::collect_layer_terms(const Expression& e, LayerTerms& terms) cons
     for (const auto& in : e.code()) {
         switch (in.op) {
         case Expression::Op::has_tensor: add(terms.tensors, in.arg); break;
-        case Expression::Op::next_layer: terms.looks_ahead = true; break;
+        case Expression::Op::next_layer: ++terms.ahead; break;
         case Expression::Op::name:
         case Expression::Op::coalesce: {
             const Slot& s = slots_[in.arg];
@@ -187,10 +183,7 @@ double Evaluator::name(std::uint32_t slot) {
     }
     const std::uint64_t stamp = s.layered ? layer_stamp_ : global_stamp_;
     if (stamps_[slot] != stamp) {
-        if (++depth_ > max_depth)
-            throw Error("symbol '" + arch_.names.at(slot) + "' of architecture " + arch_.name + " needs itself");
-        const double value = eval(arch_.symbols[slot]);
-        --depth_;
+        const double value = eval(arch_.symbols[slot]); // ends: `mark_layered` has refused symbols that need themselves
         values_[slot] = value;
         stamps_[slot] = s.layered ? layer_stamp_ : global_stamp_;
     }

@@ -2,6 +2,8 @@
 
 #include "vramfit/base/error.hpp"
 
+#include <algorithm>
+
 namespace vramfit {
 namespace {
 
@@ -159,8 +161,21 @@ void GraphParser::parse_definition(ExpressionParser& in, const std::string& name
         in.expect("<");
         parse_sources(in, line);
         parse_attributes(in, line);
+        check_sources(in, line);
     }
     line.result = result_slot(name);
+}
+
+/// What the graph's builder relies on.
+void GraphParser::check_sources(const ExpressionParser& in, const GraphLine& line) {
+    std::size_t least = 0;
+    if (line.op == Op::view || line.op == Op::set_rows || line.op == Op::get_rows || line.in_place) least = 1;
+    if (line.op == Op::lightning_indexer) least = 2;
+    const auto required = std::ranges::count_if(line.sources, [](const SourceRef& source) { return !source.optional; });
+    if (static_cast<std::size_t>(required) < least) in.fail("too few sources");
+    if (line.op != Op::sum_experts) return;
+    if (line.sources.size() != 1 || line.sources.front().kind != SourceRef::Kind::result || line.count.empty())
+        in.fail("SUM_EXPERTS needs one earlier result and n=");
 }
 
 void GraphParser::parse_store(ExpressionParser& in, Op op, GraphLine& line) {

@@ -32,6 +32,7 @@ private:
     void parse_block(ExpressionParser& in, std::vector<std::uint32_t> conditions, int depth,
                      std::vector<GraphLine>& out);
     void parse_definition(ExpressionParser& in, const std::string& name, GraphLine& line);
+    static void check_sources(const ExpressionParser& in, const GraphLine& line);
     void parse_store(ExpressionParser& in, Op op, GraphLine& line);
     void parse_type(std::string_view text, NodeType& node_type, TensorType& type, const ExpressionParser& in) const;
     void parse_dimensions(ExpressionParser& in, std::vector<Expression>& ne);

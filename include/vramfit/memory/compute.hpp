@@ -33,7 +33,10 @@ struct ComputeTrace {
 /// Plans the compute buffers of a model's contexts.
 class ComputePlanner {
 public:
+    /// `evaluator` must outlive the planner.
     explicit ComputePlanner(Evaluator& evaluator);
+    ComputePlanner(const ComputePlanner&) = delete;
+    ComputePlanner& operator=(const ComputePlanner&) = delete;
 
     /// The compute buffers of the prompt graph (llama-context.cpp, `graph_reserve`). `types`: the weights' types by
     /// Model::tensors; they matter only where weights are copied between devices, and may be empty otherwise.

@@ -65,6 +65,8 @@ struct MemoryEstimate {
 class Estimator {
 public:
     explicit Estimator(Model model);
+    Estimator(const Estimator&) = delete; // its parts point at each other
+    Estimator& operator=(const Estimator&) = delete;
 
     const Model& model() const { return *model_; }
 

@@ -15,7 +15,7 @@ struct PlacementRequest {
     std::uint32_t n_devices = 1;
     std::int64_t n_gpu_layers = -1;   ///< layers counted from the end, the output layer being one; -1: all
     std::vector<double> tensor_split; ///< shares of the devices; empty: equal
-    std::uint32_t n_cpu_moe = 0;      ///< the experts of that many first layers stay on the host
+    std::uint32_t n_cpu_moe = 0;      ///< the experts of that many first layers stay on the host; UINT32_MAX: of all
 
     bool operator==(const PlacementRequest&) const = default;
 };

@@ -6,6 +6,10 @@
 
 namespace vramfit {
 
+inline constexpr std::uint64_t n_cells_pad = 256;    ///< cells of a cache come in multiples of it (llama-context.cpp)
+inline constexpr std::uint64_t max_ctx = 2147483647; ///< llama.cpp counts positions in 32 bits
+inline constexpr std::uint64_t max_sequences = 256;  ///< llama-cparams.h, LLAMA_MAX_SEQ
+
 enum class FlashAttention : std::uint8_t { off, on, automatic };
 
 /// What a llama.cpp context is created with (llama.h, `llama_context_params`), as asked for. The defaults are those of
@@ -42,8 +46,8 @@ struct ContextPlan {
     std::uint64_t n_outputs = 0; ///< rows of logits of that graph
 };
 
-/// Rounds and divides as llama.cpp does. Throws Error where no context can come of it (no tokens, more sequences than
-/// cells, beyond what can be counted).
+/// Rounds and divides as llama.cpp does. Throws Error where no context can come of it: no tokens, more sequences than
+/// llama.cpp knows, sizes beyond every computer.
 ContextPlan plan_context(const Settings& settings, std::uint64_t n_ctx_train);
 
 } // namespace vramfit

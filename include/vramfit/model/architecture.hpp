@@ -136,7 +136,6 @@ struct GraphTemplate {
     std::vector<GraphLine> pre, layer, head;
     std::vector<InputTemplate> inputs;
     std::uint32_t n_results = 0; ///< slots for names of results
-    bool empty() const { return head.empty(); }
 };
 
 /// An architecture as data/architectures/NAME.json describes it. Immutable; shared between models.

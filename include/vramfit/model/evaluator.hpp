@@ -36,15 +36,12 @@ public:
     /// Index into Model::tensors of the tensor with the name of `slot` in layer `il` (-1: outside the layers), or -1.
     std::int32_t tensor(std::uint32_t slot, std::int32_t il) const;
 
-    /// May `e` differ between layers?
-    bool depends_on_layer(const Expression& e) const;
-
     /// What tells the layers of this model apart in the expressions `e` and everything that they need, whatever the
     /// settings: adds names whose values no setting changes, and tensors that may be there or not, by slot.
     struct LayerTerms {
         std::vector<std::uint32_t> names;
         std::vector<std::uint32_t> tensors;
-        bool looks_ahead = false; ///< the following layers matter, too (`next(...)`)
+        std::int32_t ahead = 0; ///< how many of the following layers may matter, too (`next(...)`)
     };
     void collect_layer_terms(const Expression& e, LayerTerms& terms) const;
     /// Value of the name of `slot` in the current layer.
@@ -62,7 +59,7 @@ private:
     void bind_names();
     void bind_layers();
     bool mark_layered(std::uint32_t slot, std::vector<std::uint8_t>& state);
-    bool code_layered(const Expression& e, std::vector<std::uint8_t>* state);
+    bool code_layered(const Expression& e, std::vector<std::uint8_t>& state);
     double name(std::uint32_t slot);
     bool has_tensor(std::uint32_t slot) const;
     double run(const std::vector<Expression::Instruction>& code, std::size_t begin, std::size_t end);
@@ -77,7 +74,6 @@ private:
     std::uint64_t layer_stamp_ = 1;
     std::uint64_t global_stamp_ = 1;
     std::uint64_t clock_ = 1;
-    int depth_ = 0;
     std::int32_t il_ = -1;
     std::vector<std::vector<std::int32_t>> tensor_index_; ///< by canonical slot: index by layer + 1
     std::vector<bool> optional_;                          ///< by slot, while tensors are being made

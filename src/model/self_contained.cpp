@@ -1,4 +1,4 @@
-#include "data/self_contained.hpp"
+#include "self_contained.hpp"
 
 #include <array>
 #include <cctype>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vramfit::data {
+namespace vramfit {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -102,4 +102,4 @@ private:
 
 Json self_contained(const Json& architecture, const Json& common) { return Collector(architecture, common).run(); }
 
-} // namespace vramfit::data
+} // namespace vramfit
