@@ -3,6 +3,7 @@
 #include "cli/layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace vramfit::cli {
 namespace {
@@ -16,7 +17,7 @@ constexpr double bar_width = 28;              // leaves 28 columns for a remark 
 std::uint64_t bar_length(std::uint64_t bytes, std::uint64_t full) {
     if (bytes == 0 || full == 0) return 0;
     const double share = static_cast<double>(bytes) / static_cast<double>(full);
-    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::min(share, 1.0) * bar_width * 8 + 0.5));
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(std::min(share, 1.0) * bar_width * 8)));
 }
 
 std::string bar_of(const BarRow& row, std::uint64_t full, const Terminal& terminal) {

@@ -77,7 +77,7 @@ std::string table(const std::vector<Column>& columns, const std::vector<TableRow
     return text;
 }
 
-CommandResult listing_result(std::string_view what, const ListingRequest& request, std::vector<Column> columns,
+CommandResult listing_result(std::string_view what, const ListingRequest& request, const std::vector<Column>& columns,
                              const std::vector<TableRow>& rows, Json list, const Terminal& terminal) {
     CommandResult result;
     if (list.empty()) {

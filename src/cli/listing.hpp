@@ -37,7 +37,7 @@ struct TableRow {
 std::string table(const std::vector<Column>& columns, const std::vector<TableRow>& rows, const Terminal& terminal);
 
 /// The result of a listing whose matches are `rows` (text) and `list` (JSON, under the key `what`).
-CommandResult listing_result(std::string_view what, const ListingRequest& request, std::vector<Column> columns,
+CommandResult listing_result(std::string_view what, const ListingRequest& request, const std::vector<Column>& columns,
                              const std::vector<TableRow>& rows, Json list, const Terminal& terminal);
 
 /// A text, or null where it is empty; a number, or null where it is 0 and that means "not known".

@@ -71,7 +71,7 @@ Json json_of(const HostMemory& host) {
 }
 
 Json totals_of(const Answer& answer) {
-    DeviceMemory sum = answer.host;
+    DeviceMemory sum{answer.host.weights, answer.host.kv_cache, answer.host.recurrent_state, answer.host.compute};
     for (const DeviceAnswer& device : answer.devices) {
         sum.weights += device.memory.weights;
         sum.kv_cache += device.memory.kv_cache;
