@@ -3,11 +3,15 @@
 #include "graph_parser.hpp"
 #include "self_contained.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/base/near_match.hpp"
+#include "vramfit/base/quote.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <span>
 
 namespace vramfit {
 namespace {
@@ -34,6 +38,8 @@ public:
 
     /// `json`: self-contained; `common`: where some of it came from, for messages.
     void parse(const Json& json, const Json& common) {
+        check_keys(json, {"architecture", "symbols", "tensors", "caches", "inputs", "blocks", "refusals", "graph"},
+                   file_);
         arch_.name = text(json, "architecture");
         symbols(json);
         tensors(json);
@@ -49,6 +55,15 @@ private:
         if (!json.contains(key) || !json[key].is_string())
             throw Error("\"" + std::string(key) + "\" is missing or no text");
         return json[key].get<std::string>();
+    }
+
+    /// A misspelt key must not pass for one that is left out.
+    static void check_keys(const Json& json, std::initializer_list<std::string_view> known, const std::string& where) {
+        for (const auto& [key, value] : json.items()) {
+            if (std::ranges::find(known, key) == known.end())
+                throw Error(where + ": unknown key " + quote(key) +
+                            did_you_mean(key, std::span(known.begin(), known.size())));
+        }
     }
 
     static GraphParser::Lines lines(const Json& json, const std::string& where) {
@@ -93,6 +108,8 @@ private:
     }
 
     void tensors(const Json& json) {
+        if (json.contains("tensors"))
+            check_keys(json["tensors"], {"input", "first", "each", "output", "layer"}, file_ + ", tensors");
         static constexpr std::pair<const char*, TensorSection> sections[] = {{"input", TensorSection::input},
                                                                              {"first", TensorSection::first},
                                                                              {"each", TensorSection::each},
@@ -152,6 +169,8 @@ private:
     }
 
     void cache(const std::string& name, const Json& json) {
+        check_keys(json, {"name", "layers", "k", "v", "r", "s", "cells", "streams", "rotated", "apart"},
+                   file_ + ", cache '" + name + "'");
         CacheTemplate c;
         c.name = name;
         const std::pair<const char*, Expression*> fields[] = {{"layers", &c.layers},
@@ -180,6 +199,7 @@ private:
         blocks_and_inputs(json, common);
         if (!json.contains("graph")) throw Error(file_ + ": \"graph\" is missing");
         const Json& sections = json["graph"];
+        check_keys(sections, {"pre", "layer", "head"}, file_ + ", graph");
         const std::pair<const char*, std::vector<GraphLine>*> parts[] = {
             {"pre", &arch_.graph.pre}, {"layer", &arch_.graph.layer}, {"head", &arch_.graph.head}};
         for (const auto& [name, out] : parts) {

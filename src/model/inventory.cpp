@@ -1,4 +1,5 @@
 #include "vramfit/base/error.hpp"
+#include "vramfit/base/quote.hpp"
 #include "vramfit/model/architecture.hpp"
 #include "vramfit/model/evaluator.hpp"
 
@@ -23,6 +24,7 @@ public:
           names_(arch_.tensors.size(), -1) {}
 
     void fill() {
+        check_optional();
         for (const TensorTemplate& t : arch_.tensor_templates) {
             if (t.section != TensorSection::layer) add(t, -1);
         }
@@ -35,6 +37,16 @@ public:
     }
 
 private:
+    /// A misspelt name must not pass for a tensor that is not there.
+    void check_optional() const {
+        for (const std::string& name : optional_) {
+            const auto slot = arch_.tensors.find(name);
+            if (!slot || arch_.canonical[*slot] != static_cast<std::int32_t>(*slot))
+                throw Error("architecture " + arch_.name + " has no tensor " + quote(name) + ", which " + model_.id +
+                            " lists as optional");
+        }
+    }
+
     void add(const TensorTemplate& t, std::int32_t layer) {
         const std::string& name = arch_.tensors.at(t.name);
         if (t.optional && std::ranges::find(optional_, name) == optional_.end()) return;

@@ -1,22 +1,10 @@
 #include "vramfit/model/model.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
 namespace vramfit {
-
 namespace {
-
-// The block number of "blk.N.", or -1.
-std::int64_t block_number(std::string_view name) {
-    constexpr std::string_view prefix = "blk.";
-    if (name.substr(0, prefix.size()) != prefix) return -1;
-    std::int64_t number = -1;
-    const char* end = name.data() + name.size();
-    const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, number);
-    return error == std::errc() && rest != end && *rest == '.' ? number : -1;
-}
 
 // A hyperparameter as a count. Files may hold anything: what is no count at all is 0.
 template <typename Count>
@@ -48,12 +36,6 @@ std::uint64_t Model::n_parameters() const {
 
 std::uint64_t tensor_bytes(const Tensor& tensor, TensorType type) {
     return row_size(type, tensor.ne[0]) * tensor.n_rows();
-}
-
-bool natural_order(std::string_view a, std::string_view b) {
-    const std::int64_t block_a = block_number(a);
-    const std::int64_t block_b = block_number(b);
-    return block_a != block_b ? block_a < block_b : a < b;
 }
 
 } // namespace vramfit

@@ -296,7 +296,8 @@ Run start(const Model& model, std::string_view arch, F file, bool imatrix) {
     return run;
 }
 
-// Indices of the tensors in natural order of their names.
+// Indices of the tensors in the order in which llama.cpp visits them: by block number, what belongs to no block first, then
+// by the bytes of the name.
 std::vector<std::uint32_t> visiting_order(const Model& model) {
     const auto n_names = static_cast<std::uint32_t>(model.tensor_names.size());
     std::vector<std::uint32_t> by_name(n_names);

@@ -10,7 +10,6 @@
 
 using vramfit::Hparams;
 using vramfit::Model;
-using vramfit::natural_order;
 using vramfit::Tensor;
 using vramfit::TensorType;
 
@@ -73,19 +72,4 @@ TEST_CASE("a tensor's full name carries its block, and parameters add up") {
     CHECK(model.name_of(model.tensors[1]) == "attn_q.weight");
     CHECK(model.n_parameters() == 525336576 + 16777216);
     CHECK(vramfit::tensor_bytes(attn_q, TensorType::q6_k) == 13762560); // 4096 rows of 16 blocks of 210
-}
-
-TEST_CASE("natural order: names outside the blocks first, block numbers as numbers") {
-    std::vector<std::string> names{"blk.10.attn_k.weight",
-                                   "output_norm.weight",
-                                   "blk.2.ffn_up.weight",
-                                   "blk.x.odd",
-                                   "blk.2.attn_q.weight",
-                                   "output.weight",
-                                   "blk.7",
-                                   "blk.0.attn_q.weight"};
-    std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return natural_order(a, b); });
-    CHECK(names == std::vector<std::string>{"blk.7", "blk.x.odd", "output.weight", "output_norm.weight",
-                                            "blk.0.attn_q.weight", "blk.2.attn_q.weight", "blk.2.ffn_up.weight",
-                                            "blk.10.attn_k.weight"});
 }

@@ -66,8 +66,4 @@ struct Model {
 /// Bytes of a tensor of `type` and the shape of `tensor`, as in the file (no padding).
 std::uint64_t tensor_bytes(const Tensor& tensor, TensorType type);
 
-/// The order in which llama.cpp visits tensors when quantizing (llama-quant.cpp): by block number, what belongs to no
-/// block first, then by the bytes of the full name. `a` before `b`?
-bool natural_order(std::string_view a, std::string_view b);
-
 } // namespace vramfit
