@@ -30,6 +30,7 @@ void GraphBuilder::classify_layers() {
     terms.ahead = std::min(terms.ahead, most_ahead);
     const auto n_layer = static_cast<std::int32_t>(eval_.model().n_layer());
     std::vector<std::vector<double>> signatures;
+    signatures.reserve(static_cast<std::size_t>(n_layer));
     for (std::int32_t il = 0; il < n_layer; ++il) signatures.push_back(signature(terms, il));
     std::map<std::vector<double>, std::uint32_t> seen;
     for (std::int32_t il = 0; il < n_layer; ++il) {

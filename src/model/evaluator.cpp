@@ -43,7 +43,7 @@ Evaluator::Evaluator(const Model& model) : model_(model), arch_(*model.architect
         if (slot < 0 || tensor.layer >= static_cast<std::int32_t>(n_block)) continue;
         auto& by_layer = tensor_index_[static_cast<std::size_t>(slot)];
         if (by_layer.empty()) by_layer.assign(n_block + 1, -1);
-        by_layer[static_cast<std::size_t>(tensor.layer + 1)] = static_cast<std::int32_t>(i);
+        by_layer[static_cast<std::size_t>(tensor.layer) + 1] = static_cast<std::int32_t>(i);
     }
     bind_layers();
 }
@@ -201,7 +201,7 @@ std::int32_t Evaluator::tensor(std::uint32_t slot, std::int32_t il) const {
     const std::int32_t canonical = arch_.canonical[slot];
     if (canonical < 0) return -1;
     const auto& by_layer = tensor_index_[static_cast<std::size_t>(canonical)];
-    const auto at = static_cast<std::size_t>(il + 1);
+    const auto at = static_cast<std::size_t>(il) + 1;
     return at < by_layer.size() ? by_layer[at] : -1;
 }
 

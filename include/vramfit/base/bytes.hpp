@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kib = 1024;
 inline constexpr std::uint64_t mib = 1024 * kib;
 inline constexpr std::uint64_t gib = 1024 * mib;
 inline constexpr std::uint64_t tib = 1024 * gib;
-inline constexpr std::uint64_t largest_size = 1024 * 1024 * tib; ///< 1 EiB: more is a slip of the pen
+inline constexpr std::uint64_t largest_size = 1024 * (1024 * tib); ///< 1 EiB: more is a slip of the pen
 
 /// The bytes that `text` names: "24GB", "24GiB", "24" (no unit: GB), "24564MiB", "1.5 GiB", "512K", "4096B", "0".
 /// Letter case does not matter; a fraction of a byte is dropped. Throws Error for anything else: a negative number,

@@ -73,7 +73,7 @@ public:
 
 private:
     struct Hash {
-        using is_transparent = void;
+        using is_transparent = void; // NOLINT(readability-identifier-naming): the standard library looks for it
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
     };
     std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> slots_;
