@@ -114,6 +114,10 @@ Answer answer(const Request& asked, Estimator& estimator) {
     result.failure = failure_of(judge, trial);
     result.notes = notes_of(judge, request, trial, !asked.n_ctx);
     result.suggestions = advice(judge, request, trial, result.max_ctx);
+    if (asked.strict && trial.verdict == Verdict::tight && !result.suggestions.empty())
+        result.command = result.suggestions.front().command;
+    if (trial.verdict == Verdict::oom && result.suggestions.empty())
+        result.notes.push_back(note_without_advice(judge, trial));
     add_estimate(result, judge, trial);
     return result;
 }

@@ -84,6 +84,7 @@ std::string command_line(const Judge& judge, const Request& request, const std::
     line.bare("no_kv_offload", !request.kv_offload);
     line.bare("swa_full", request.swa_full);
     line.bare("embeddings", request.embeddings);
+    line.bare("mtp", request.mtp);
     return line.text();
 }
 

@@ -1,7 +1,9 @@
 #include "judge.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/base/embedded_data.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/base/names.hpp"
 #include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
@@ -65,6 +67,15 @@ TensorType cache_type(const RuntimeProfile& runtime, TensorType type) {
                 " would be right");
 }
 
+void check_mtp(const Model& model) {
+    if (model.hparams.get("nextn_predict_layers", 0) > 0) return;
+    const std::string variant = model.id + "+mtp";
+    const bool known = model.source == "catalog" &&
+                       !embedded::with_key(embedded::model_names(), normalize_name(variant)).empty();
+    throw Error(model.id + " has no MTP block; leave --mtp out" +
+                (known ? ", or ask for " + variant + ", whose file has one" : ""));
+}
+
 } // namespace
 
 std::int64_t Trial::spare(Verdict goal) const {
@@ -108,6 +119,7 @@ Deployment Judge::deployment(const Request& request) const {
     s.offload_kqv = request.kv_offload;
     s.op_offload = request.op_offload;
     s.embeddings = request.embeddings;
+    if (request.mtp) check_mtp(model());
     s.mtp = request.mtp;
     const auto outputs = request.embeddings ? runtime_.embedding_outputs : runtime_.outputs;
     if (outputs == RuntimeProfile::Outputs::slots)

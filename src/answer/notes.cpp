@@ -1,6 +1,7 @@
 #include "notes.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
 
@@ -83,6 +84,20 @@ void note_devices(Notes& notes, const Judge& judge) {
 }
 
 } // namespace
+
+std::string note_without_advice(const Judge& judge, const Trial& trial) {
+    std::uint64_t most = 0; // bytes that a device must have, all of them alike
+    for (const DeviceAnswer& device : trial.devices) {
+        const std::uint64_t used = device.memory.sum() + device.wanted + device.reserve;
+        Device larger; // whose overhead depends on its size
+        larger.total = used + device.overhead;
+        most = std::max(most, used + std::max(device.overhead, overhead_of(larger).sum()));
+    }
+    const std::string size = number(most / gib + (most % gib == 0 ? 0 : 1)) + " GiB";
+    return "nothing that can be changed here makes it fit: " +
+           (judge.devices().size() == 1 ? "a GPU with " + size + ", or a smaller model, is needed"
+                                        : "GPUs with " + size + " each, or a smaller model, are needed");
+}
 
 std::vector<std::string> notes_of(Judge& judge, const Request& request, const Trial& trial, bool chosen) {
     Notes notes;

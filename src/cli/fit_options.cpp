@@ -256,6 +256,7 @@ FitOptions read_fit_options(const ParsedArguments& arguments) {
     }
     read_settings(arguments, options.request);
     read_question(arguments, options.request);
+    options.request.strict = options.strict;
     return options;
 }
 

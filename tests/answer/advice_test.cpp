@@ -97,6 +97,8 @@ TEST_CASE("flash attention on is the cure where scores take the memory") {
     CHECK(fa->verdict == Verdict::fit);
     CHECK(fa->flags == Flags{"-fa", "on"});
     CHECK(fa->saved > 900 * mib);
+    REQUIRE(set_value<bool>(*fa, "flash_attn"));
+    CHECK(*set_value<bool>(*fa, "flash_attn"));
 }
 
 TEST_CASE("refused settings are mended") {
@@ -135,6 +137,8 @@ TEST_CASE("fewer slots keep the context that each has") {
     const Suggestion* unified = find_kind(a, "kv_unified");
     REQUIRE(unified);
     CHECK(unified->flags == Flags{"-kvu", "-c", "8192"});
+    REQUIRE(set_value<bool>(*unified, "kv_unified"));
+    CHECK(*set_value<bool>(*unified, "kv_unified"));
 }
 
 TEST_CASE("weights that are a little too large want the next smaller type") {
@@ -220,4 +224,40 @@ TEST_CASE("suggestions come by loss, and keep what they promise") {
     Request two = question("llama3.3-70b", "q4_k_m", 32768, "24GB");
     two.gpus.push_back("24GB");
     check_promises(two);
+}
+
+TEST_CASE("where a tight fit is a failure, what gives a fit comes first") {
+    // 5400 MiB hold 1024 tokens tightly and none with room to spare; fewer layers, or smaller weights, fit.
+    Request request = llama_8b(8192, "5400MiB");
+    REQUIRE(answer(request).verdict == Verdict::oom);
+    CHECK(answer(request).suggestions.at(0).verdict == Verdict::tight);
+    request.strict = true;
+    const Answer oom = answer(request);
+    CHECK(oom.suggestions.at(0).verdict == Verdict::fit);
+    CHECK(std::ranges::is_sorted(oom.suggestions, {}, &Suggestion::verdict));
+
+    request = llama_8b(16384, "8GB"); // 15104 fit
+    REQUIRE(answer(request).verdict == Verdict::tight);
+    CHECK(answer(request).command == "llama-server -m MODEL.gguf -c 16384 -ngl 99");
+    request.strict = true;
+    CHECK(answer(request).command == "llama-server -m MODEL.gguf -c 15104 -ngl 99");
+}
+
+TEST_CASE("the CPU alone is the last resort") {
+    const Answer a = answer(llama_8b(8192, "2300MiB"));
+    REQUIRE(a.verdict == Verdict::oom);
+    REQUIRE_FALSE(a.suggestions.empty());
+    CHECK(a.suggestions.back().kind == "gpu_layers");
+}
+
+TEST_CASE("where nothing helps, a note says what would") {
+    // Not even the process has room: 450 MiB for the driver, 300 for the process.
+    const Answer a = answer(llama_8b(8192, "700MiB"));
+    REQUIRE(a.verdict == Verdict::oom);
+    CHECK(a.suggestions.empty());
+    // 4403.49 + 1024 + 116.01 + 750 MiB, and 1024 to spare: 7317.5 MiB
+    CHECK(has_note(a, "nothing that can be changed here makes it fit: a GPU with 8 GiB, or a smaller model, is needed"));
+    Request two = llama_8b(8192, "700MiB");
+    two.gpus.push_back("700MiB");
+    CHECK(has_note(answer(two), "GPUs with "));
 }

@@ -31,6 +31,14 @@ inline const Suggestion* find_kind(const Answer& answer, std::string_view kind) 
     return found == answer.suggestions.end() ? nullptr : &*found;
 }
 
+/// The value that a suggestion gives the setting `name`, or nullptr.
+template <typename T>
+const T* set_value(const Suggestion& suggestion, std::string_view name) {
+    for (const auto& [key, value] : suggestion.set)
+        if (key == name) return std::get_if<T>(&value);
+    return nullptr;
+}
+
 inline bool has_note(const Answer& answer, std::string_view part) {
     return std::ranges::any_of(answer.notes, [&](const std::string& note) { return note.find(part) != note.npos; });
 }

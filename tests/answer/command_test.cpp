@@ -35,3 +35,23 @@ TEST_CASE("99 layers are not all of a model that has more") {
     CHECK(answer(question("llama3.1-405b", "q4_k_m", 4096, "400GB")).command ==
           "llama-server -m MODEL.gguf -c 4096 -ngl 999");
 }
+
+TEST_CASE("MTP is asked for in the command, and in that of every suggestion") {
+    Request request = question("qwen3.6-27b+mtp", "q4_k_m", 32768, "48GB");
+    request.mtp = true;
+    CHECK(answer(request).command == "llama-server -m MODEL.gguf -c 32768 -ngl 99 --mtp");
+    request.gpus = {"16GB"};
+    const Answer a = answer(request);
+    REQUIRE(a.verdict == Verdict::oom);
+    REQUIRE_FALSE(a.suggestions.empty());
+    for (const Suggestion& s : a.suggestions) CHECK(s.command.ends_with(" --mtp"));
+}
+
+TEST_CASE("MTP without an MTP block is an error that names the variant that has one") {
+    Request request = llama_8b(8192, "24GB");
+    request.mtp = true;
+    CHECK(error_of(request) == "llama3.1-8b has no MTP block; leave --mtp out");
+    request.model = "qwen3.6-27b";
+    CHECK(error_of(request) ==
+          "qwen3.6-27b has no MTP block; leave --mtp out, or ask for qwen3.6-27b+mtp, whose file has one");
+}

@@ -49,11 +49,14 @@ struct Failure {
     std::string message; ///< what the runtime will print
 };
 
+/// The value of a setting, as the JSON settings have it.
+using SettingValue = std::variant<std::uint64_t, std::string, bool>;
+
 /// One change that helps, confirmed by the same estimator.
 struct Suggestion {
     std::string kind;    ///< "ctx", "cache_type", "quant", ... (DESIGN's list)
     std::string summary; ///< one line for a person
-    std::vector<std::pair<std::string, std::variant<std::uint64_t, std::string>>> set; ///< JSON names and values that change
+    std::vector<std::pair<std::string, SettingValue>> set; ///< JSON names and values that change
     Verdict verdict = Verdict::fit; ///< after the change
     std::vector<std::string> flags; ///< of the runtime, what is to be added or changed: {"-c", "65536"}
     std::string command;            ///< the whole command line of the runtime with the change
@@ -97,7 +100,9 @@ struct Answer {
     std::optional<Failure> failure;
     std::vector<Suggestion> suggestions; ///< least loss first
     std::vector<std::string> notes;
-    std::string command; ///< the runtime's command line for this question
+    /// The runtime's command line for this question; where a tight fit is a failure (Request::strict), for the first
+    /// change that gives a fit.
+    std::string command;
     MemoryEstimate estimate; ///< the arithmetic behind it, for explanations
 };
 

@@ -34,6 +34,7 @@ struct Request {
     bool embeddings = false;
     bool mtp = false;
     bool imatrix = true;
+    bool strict = false;                      ///< a tight fit is a failure: changes that give a fit come first
 };
 
 } // namespace vramfit

@@ -4,6 +4,7 @@
 #include "answer/command.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace vramfit {
 
@@ -75,9 +76,9 @@ Verdict Advisor::consider(const Change& change) {
     return trial.verdict;
 }
 
-std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial& base, const MaxContext& max_ctx) {
+std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial& base, const MaxContext& largest) {
     if (base.verdict == Verdict::fit) return {};
-    Advisor advisor(judge, request, base, max_ctx);
+    Advisor advisor(judge, request, base, largest);
     advise_context(advisor);
     advise_cache_types(advisor);
     advise_flash_attention(advisor);
@@ -87,7 +88,10 @@ std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial
     advise_pairs(advisor);
     advise_experts(advisor);
     advise_gpu_layers(advisor);
-    return advisor.kept();
+    std::vector<Suggestion> suggestions = advisor.take();
+    if (request.strict)
+        std::ranges::stable_partition(suggestions, [](const Suggestion& s) { return s.verdict == Verdict::fit; });
+    return suggestions;
 }
 
 } // namespace vramfit

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace vramfit {
@@ -14,7 +13,7 @@ namespace vramfit {
 struct Change {
     std::string kind;
     std::string summary;
-    std::vector<std::pair<std::string, std::variant<std::uint64_t, std::string>>> set;
+    std::vector<std::pair<std::string, SettingValue>> set;
     std::vector<std::string> flags;
     std::string file; ///< of the model, where the change is another one; else empty
     Request request;  ///< with the change made
@@ -61,6 +60,7 @@ public:
     bool leaves_device(const Trial& trial) const;
 
     const std::vector<Suggestion>& kept() const { return kept_; }
+    std::vector<Suggestion> take() { return std::move(kept_); }
 
 private:
     Judge& judge_;

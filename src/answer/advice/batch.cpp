@@ -32,7 +32,7 @@ Change slots_change(const Advisor& advisor, std::uint64_t n_slots) {
         change.flags.insert(change.flags.end(), {runtime.flag("n_ctx"), std::to_string(n_ctx)});
         change.request.n_ctx = n_ctx;
     } else if (n_slots > 1) { // slots that are asked for do not share a cache unless that is said, too
-        change.set.emplace_back("kv_unified", "on");
+        change.set.emplace_back("kv_unified", true);
         change.flags.push_back(runtime.flag("kv_unified"));
         change.request.kv_unified = true;
     }
@@ -47,7 +47,7 @@ Change unified_change(const Advisor& advisor) {
     change.kind = "kv_unified";
     change.summary = "one cache of " + std::to_string(context.n_ctx_seq) + " tokens that all " +
                      std::to_string(context.n_seqs) + " slots share";
-    change.set = {{"kv_unified", "on"}, {"n_ctx", context.n_ctx_seq}};
+    change.set = {{"kv_unified", true}, {"n_ctx", context.n_ctx_seq}};
     change.flags = {runtime.flag("kv_unified"), runtime.flag("n_ctx"), std::to_string(context.n_ctx_seq)};
     change.request = advisor.request();
     change.request.kv_unified = true;

@@ -37,7 +37,7 @@ Change cache_type_change(const Advisor& advisor, Request request, TensorType typ
     if (traits(type).quantized && request.flash_attn == FlashAttention::off) {
         // llama-context.cpp refuses a quantized V cache without flash attention.
         change.summary += ", with flash attention, which it needs";
-        change.set.emplace_back("flash_attn", "on");
+        change.set.emplace_back("flash_attn", true);
         change.flags.insert(change.flags.end(), {advisor.runtime().flag("flash_attn"), "on"});
         request.flash_attn = FlashAttention::on;
     }
@@ -49,7 +49,7 @@ Change flash_attention_change(const Advisor& advisor, Request request) {
     Change change;
     change.kind = "flash_attn";
     change.summary = "flash attention on (no loss)";
-    change.set = {{"flash_attn", "on"}};
+    change.set = {{"flash_attn", true}};
     change.flags = {advisor.runtime().flag("flash_attn"), "on"};
     request.flash_attn = FlashAttention::on;
     change.request = std::move(request);

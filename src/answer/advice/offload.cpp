@@ -25,8 +25,9 @@ Change experts_change(const Advisor& advisor, std::uint64_t n_layers) {
 Change layers_change(const Advisor& advisor, std::uint64_t n_layers) {
     Change change;
     change.kind = "gpu_layers";
-    change.summary = std::to_string(n_layers) + " of " + std::to_string(advisor.model().n_block() + 1) +
-                     " layers on the GPU, the others on the CPU (much slower)";
+    change.summary = n_layers == 0 ? "all layers on the CPU (much slower)"
+                                   : std::to_string(n_layers) + " of " + std::to_string(advisor.model().n_block() + 1) +
+                                         " layers on the GPU, the others on the CPU (much slower)";
     change.set = {{"gpu_layers", n_layers}};
     change.flags = {advisor.runtime().flag("gpu_layers"), std::to_string(n_layers)};
     change.request = advisor.request();
@@ -69,9 +70,9 @@ void advise_gpu_layers(Advisor& advisor) {
     const std::int64_t asked = advisor.base().deployment.placement.n_gpu_layers;
     const std::int64_t all = std::int64_t{advisor.model().n_block()} + 1;
     const auto now = static_cast<std::uint64_t>(asked < 0 ? all : std::min(asked, all));
-    if (now < 2 || advisor.base().verdict == Verdict::refused) return;
+    if (now < 1 || advisor.base().verdict == Verdict::refused) return;
     if (!advisor.may_help(advisor.worst().memory.sum())) return;
-    advise_least(advisor, now, layers_change, [&](const Spare& spare) { return last_that_fits(1, now, spare); });
+    advise_least(advisor, now, layers_change, [&](const Spare& spare) { return last_that_fits(0, now, spare); });
 }
 
 } // namespace vramfit

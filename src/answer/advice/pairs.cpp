@@ -13,6 +13,7 @@ std::uint64_t useful_context(const Advisor& advisor) {
 }
 
 bool is_useful(const Advisor& advisor, const Suggestion& suggestion) {
+    if (advisor.request().strict && suggestion.verdict != Verdict::fit) return false;
     return suggestion.kind != "ctx" || *suggestion.request.n_ctx >= useful_context(advisor);
 }
 
