@@ -2,6 +2,7 @@
 
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/base/text.hpp"
 
 #include <array>
 #include <cstddef>
@@ -10,7 +11,6 @@
 namespace vramfit {
 namespace {
 
-constexpr std::string_view white = " \t";
 constexpr std::string_view decimal = "0123456789";
 constexpr std::uint64_t most_tokens = 0x7FFFFFFF;
 
@@ -21,24 +21,6 @@ struct WrittenNumber {
     bool has_point = false;
     std::string unit; // lower case
 };
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(white);
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(white) - first + 1);
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) {
-        if (c >= 'A' && c <= 'Z') {
-            c = static_cast<char>(c - 'A' + 'a');
-        }
-    }
-    return result;
-}
 
 /// The digits at the head of `text`, taken off it.
 std::string_view take_digits(std::string_view& text) {

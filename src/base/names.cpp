@@ -1,5 +1,7 @@
 #include "vramfit/base/names.hpp"
 
+#include "vramfit/base/text.hpp"
+
 namespace vramfit {
 
 std::string normalize_name(std::string_view name) {
@@ -8,8 +10,7 @@ std::string normalize_name(std::string_view name) {
     key.reserve(name.size());
     for (const char c : name) {
         if (forgiven.find(c) != std::string_view::npos) continue;
-        // Not std::tolower: names are the same whatever the locale.
-        key.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+        key.push_back(lower(c));
     }
     return key;
 }

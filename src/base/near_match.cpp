@@ -1,6 +1,7 @@
 #include "vramfit/base/near_match.hpp"
 
 #include "vramfit/base/names.hpp"
+#include "vramfit/base/text.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -82,14 +83,7 @@ std::vector<std::string> near_matches(std::string_view name, std::span<const std
 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates, std::size_t max) {
     const std::vector<std::string> names = near_matches(name, candidates, max);
-    if (names.empty()) {
-        return {};
-    }
-    std::string text = "; did you mean " + names.front();
-    for (std::size_t i = 1; i < names.size(); ++i) {
-        text += (i + 1 == names.size() ? " or " : ", ") + names[i];
-    }
-    return text + "?";
+    return names.empty() ? std::string() : "; did you mean " + enumerated(names) + "?";
 }
 
 } // namespace vramfit

@@ -1,31 +1,62 @@
 #include "vramfit/base/quote.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace vramfit {
 namespace {
 
 constexpr std::size_t longest = 60;
 
-/// Where to cut `text` so that no UTF-8 sequence is torn apart.
-std::size_t cut_point(std::string_view text) {
-    std::size_t at = longest;
-    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) {
-        --at;
+/// A character at the head of a text: its bytes, and its code point.
+struct Character {
+    std::size_t size = 1;
+    std::uint32_t code = 0;
+    bool valid = false;
+};
+
+/// UTF-8 as Unicode defines it: neither overlong forms nor surrogates, nothing beyond U+10FFFF. A byte that begins no
+/// such character stands alone.
+Character first_character(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(text[i])}; };
+    const std::uint32_t lead = byte(0);
+    if (lead < 0x80U) return {1, lead, true};
+    if (lead < 0xC2U || lead > 0xF4U) return {};
+    const std::size_t size = lead < 0xE0U ? 2 : lead < 0xF0U ? 3 : 4;
+    if (text.size() < size) return {};
+    std::uint32_t code = lead & (0x7FU >> size);
+    for (std::size_t i = 1; i < size; ++i) {
+        if ((byte(i) & 0xC0U) != 0x80U) return {};
+        code = code << 6U | (byte(i) & 0x3FU);
     }
-    return at;
+    const bool overlong = (size == 3 && code < 0x800U) || (size == 4 && code < 0x10000U);
+    const bool surrogate = code >= 0xD800U && code <= 0xDFFFU;
+    if (overlong || surrogate || code > 0x10FFFFU) return {};
+    return {size, code, true};
+}
+
+/// Whether a terminal may act upon it instead of showing it, or show what follows elsewhere: the control characters C0
+/// and C1, line and paragraph separators, and what sets the direction of writing.
+bool is_control(std::uint32_t code) {
+    const auto between = [&](std::uint32_t first, std::uint32_t last) { return code >= first && code <= last; };
+    return code < 0x20U || between(0x7FU, 0x9FU) || code == 0x61CU || between(0x200EU, 0x200FU) ||
+           between(0x2028U, 0x202EU) || between(0x2066U, 0x2069U);
 }
 
 } // namespace
 
 std::string quote(std::string_view text) {
-    const bool cut = text.size() > longest;
     std::string quoted = "\"";
-    for (const char c : cut ? text.substr(0, cut_point(text)) : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        quoted += byte < 0x20U || byte == 0x7FU ? '?' : c;
+    for (std::size_t taken = 0; taken < text.size();) {
+        const Character c = first_character(text.substr(taken));
+        if (taken + c.size > longest) return quoted + "...\"";
+        if (c.valid && !is_control(c.code))
+            quoted += text.substr(taken, c.size);
+        else
+            quoted += '?';
+        taken += c.size;
     }
-    return quoted += cut ? "...\"" : "\"";
+    return quoted + '"';
 }
 
 } // namespace vramfit

@@ -6,6 +6,7 @@
 #include "vramfit/base/names.hpp"
 #include "vramfit/base/near_match.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/base/text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -124,16 +125,6 @@ std::vector<GpuInfo> read_entries(const std::vector<std::uint32_t>& numbers) {
     return gpus;
 }
 
-/// "a, b or c".
-std::string list(const std::vector<std::string>& items) {
-    std::string text;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        text += i == 0 ? "" : i + 1 == items.size() ? " or " : ", ";
-        text += items[i];
-    }
-    return text;
-}
-
 /// The ids of the devices whose names come near, best first.
 std::vector<std::string> near_ids(std::string_view name) {
     constexpr std::size_t most_named = 3;
@@ -158,7 +149,7 @@ std::vector<std::string> near_ids(std::string_view name) {
     const std::vector<std::string> near = near_ids(name);
     throw Error("unknown GPU " + quote(name) +
                 (near.empty() ? "; give a name that 'vramfit gpus' lists, or a size such as 24GB"
-                              : "; did you mean " + list(near) + "?"));
+                              : "; did you mean " + enumerated(near) + "?"));
 }
 
 [[noreturn]] void throw_ambiguous(std::string_view name, const std::vector<GpuInfo>& gpus) {
@@ -167,7 +158,7 @@ std::vector<std::string> near_ids(std::string_view name) {
     for (const GpuInfo& gpu : gpus) {
         choices.push_back(gpu.id + (gpu.nominal ? " (" + std::to_string(*gpu.nominal / gib) + " GB)" : ""));
     }
-    throw Error("the GPU name " + quote(name) + " fits several: say " + list(choices));
+    throw Error("the GPU name " + quote(name) + " fits several: say " + enumerated(choices));
 }
 
 } // namespace

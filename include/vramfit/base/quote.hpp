@@ -5,8 +5,9 @@
 
 namespace vramfit {
 
-/// `text` in double quotes, fit to stand in a one-line message: control characters become '?', and what is longer
-/// than 60 bytes is cut short with "...". For everything that a user typed or a file holds.
+/// `text` in double quotes, fit to stand in a one-line message: control characters (those that change the
+/// direction of writing, too) and bytes that are no UTF-8 become '?', and what is longer than 60 bytes is cut short with
+/// "...". For everything that a user typed or a file holds.
 std::string quote(std::string_view text);
 
 } // namespace vramfit
