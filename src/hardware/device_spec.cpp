@@ -2,6 +2,7 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/names.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/base/text.hpp"
 #include "vramfit/hardware/device.hpp"
 #include "vramfit/hardware/gpu_catalog.hpp"
 #include "vramfit/hardware/overhead.hpp"
@@ -13,13 +14,7 @@ namespace vramfit {
 namespace {
 
 constexpr std::string_view digits = "0123456789";
-constexpr std::size_t most_devices = 64;
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    return first == std::string_view::npos ? std::string_view{}
-                                           : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
+constexpr std::uint64_t largest_device = 16 * tib; // more is a slip of the pen, such as MiB without the unit
 
 Device::Kind kind_of(const GpuInfo& gpu) {
     if (gpu.vendor == "nvidia") {
@@ -56,7 +51,7 @@ std::string note_of(const GpuInfo& gpu) {
 bool is_like_model_number(std::string_view text) {
     constexpr std::size_t model_digits = 4;
     const std::size_t end = text.find_first_not_of(digits);
-    if (end == std::string_view::npos) return text.size() >= model_digits;
+    if (end == std::string_view::npos) return text.size() == model_digits;
     if (end != model_digits) return false;
     try {
         parse_size(text);
@@ -66,12 +61,25 @@ bool is_like_model_number(std::string_view text) {
     return false;
 }
 
+/// In the largest unit that divides it, and as people write it: "24GB", "24564MiB".
+std::string name_of_size(std::uint64_t bytes) {
+    if (bytes % gib == 0) return std::to_string(bytes / gib) + "GB";
+    if (bytes % mib == 0) return std::to_string(bytes / mib) + "MiB";
+    return bytes % kib == 0 ? std::to_string(bytes / kib) + "KiB" : std::to_string(bytes) + "B";
+}
+
 Device sized_device(std::string_view text) {
     Device device;
-    device.total = parse_size(text);
-    device.name = std::string(text) + (text.find_first_not_of(digits) == std::string_view::npos ? "GB" : "");
+    const bool bare = text.find_first_not_of(digits) == std::string_view::npos;
+    const bool endless = bare && text.size() > 9; // more than parse_size takes, zeros in front aside
+    device.total = endless ? largest_device + 1 : parse_size(text);
+    device.name = name_of_size(device.total);
     if (device.total == 0) {
         throw Error("a GPU of " + quote(text) + " has no memory; give its size, such as 24GB");
+    }
+    if (device.total > largest_device) {
+        throw Error(quote(text) + " is too large for a GPU" + (bare ? ": a number without a unit is GB" : "") +
+                    "; write it like 24GB, 24564MiB or 1.5GiB");
     }
     return device;
 }
@@ -100,17 +108,24 @@ std::optional<Multiple> split_multiple(std::string_view spec) {
     if (rest.empty() || (rest.front() != 'x' && rest.front() != 'X')) {
         return std::nullopt;
     }
-    return Multiple{spec.substr(0, end), trimmed(rest.substr(1))};
+    const std::string_view what = trimmed(rest.substr(1));
+    // "24XB" is a size with a unit that there is not.
+    if (const std::string unit = lower(what); unit == "b" || unit == "ib") return std::nullopt;
+    return Multiple{spec.substr(0, end), what};
 }
 
 std::size_t count_of(const Multiple& multiple, std::string_view spec) {
     std::size_t count = 0;
     for (const char digit : multiple.count) {
-        count = std::min<std::size_t>(count * 10 + static_cast<std::size_t>(digit - '0'), most_devices + 1);
+        count = std::min<std::size_t>(count * 10 + static_cast<std::size_t>(digit - '0'), max_devices + 1);
     }
-    if (count < 1 || count > most_devices) {
-        throw Error(quote(spec) + " asks for " + (count == 0 ? "no GPU" : "too many GPUs") + "; give 1 to " +
-                    std::to_string(most_devices) + ", like 2x24GB");
+    if (count < 1 || count > max_devices) {
+        const std::string asked = count == 0 ? "0 GPUs" : "more than " + std::to_string(max_devices) + " GPUs";
+        throw Error(quote(spec) + " asks for " + asked + "; give 1 to " + std::to_string(max_devices) +
+                    ", like 2x24GB");
+    }
+    if (multiple.spec.empty()) {
+        throw Error(quote(spec) + " does not say which GPUs; write it like 2x24GB or 2xrtx3090");
     }
     return count;
 }
@@ -144,7 +159,8 @@ std::vector<Device> parse_gpu_spec(std::string_view spec) {
     }
     // Names first: 7900xtx is a card, not 7900 of "tx".
     const std::optional<Multiple> multiple = split_multiple(text);
-    if (!multiple || multiple->count.size() > 3 || !match_gpus(text).empty()) {
+    // Four digits and an x are a card that is not known.
+    if (!multiple || multiple->count.size() == 4 || !match_gpus(text).empty()) {
         return parse_single(text);
     }
     const std::size_t count = count_of(*multiple, spec);

@@ -110,11 +110,13 @@ TEST_CASE("a name with an x after digits is not a count") {
 }
 
 TEST_CASE("counts outside of 1 to 64 are refused") {
-    CHECK(spec_error("0x24GB") == "\"0x24GB\" asks for no GPU; give 1 to 64, like 2x24GB");
-    CHECK(spec_error("65x24GB") == "\"65x24GB\" asks for too many GPUs; give 1 to 64, like 2x24GB");
-    CHECK(spec_error("99999999999999999999x24GB") != "accepted");
+    CHECK(spec_error("0x24GB") == "\"0x24GB\" asks for 0 GPUs; give 1 to 64, like 2x24GB");
+    CHECK(spec_error("65x24GB") == "\"65x24GB\" asks for more than 64 GPUs; give 1 to 64, like 2x24GB");
+    CHECK(spec_error("99999999999999999999x24GB") ==
+          "\"99999999999999999999x24GB\" asks for more than 64 GPUs; give 1 to 64, like 2x24GB");
+    CHECK(spec_error("0x10") == "\"0x10\" asks for 0 GPUs; give 1 to 64, like 2x24GB");
     CHECK(spec_error("2x2x24GB") != "accepted");
-    CHECK(spec_error("2x") != "accepted");
+    CHECK(spec_error("2x") == "\"2x\" does not say which GPUs; write it like 2x24GB or 2xrtx3090");
     CHECK(spec_error("-2x24GB") != "accepted");
 }
 
@@ -148,4 +150,26 @@ TEST_CASE("every GPU of the catalog is a device, but for those without memory of
         }
         CHECK(parse_gpu_spec(gpu.id).front().name == gpu.id);
     }
+}
+
+TEST_CASE("a size is shown in one spelling") {
+    CHECK(only("000000024GB").name == "24GB");
+    CHECK(only("\t24 \t GiB").name == "24GB");
+    CHECK(only("24576 mib").name == "24GB");
+    CHECK(only("24564MiB").name == "24564MiB");
+    CHECK(only("1.5 GiB").name == "1536MiB");
+    CHECK(only("1T").name == "1024GB");
+    CHECK(only("4194305KiB").name == "4194305KiB");
+    CHECK(only("4294967297B").name == "4294967297B");
+}
+
+TEST_CASE("a size that is none says why") {
+    CHECK(spec_error("24XB") ==
+          "\"24XB\" is not a size: the unit \"xb\" is not known; write it like 24GB, 24564MiB or 1.5GiB");
+    CHECK(spec_error("24564") == "\"24564\" is too large for a GPU: a number without a unit is GB; write it like 24GB, "
+                                 "24564MiB or 1.5GiB");
+    CHECK(spec_error("17TB") == "\"17TB\" is too large for a GPU; write it like 24GB, 24564MiB or 1.5GiB");
+    CHECK(only("16TB").total == 16 * tib);
+    CHECK(spec_error("2147483647") == "\"2147483647\" is too large for a GPU: a number without a unit is GB; write it "
+                                      "like 24GB, 24564MiB or 1.5GiB");
 }

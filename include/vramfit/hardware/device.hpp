@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,12 +11,14 @@ namespace vramfit {
 
 struct GpuInfo;
 
+inline constexpr std::size_t max_devices = 64; ///< that a deployment may have
+
 /// One device that a deployment can use: a GPU, or Apple's unified memory seen as one.
 struct Device {
     /// How the device is reached, as far as memory is concerned. `generic`: a bare size, taken for an NVIDIA card.
     enum class Kind : std::uint8_t { cuda, rocm, metal, vulkan, generic };
 
-    std::string name;        ///< "24GB" as asked, or the catalog's id: "rtx4090"
+    std::string name;        ///< "24GB" or "24564MiB" whatever the spelling, or the catalog's id: "rtx4090"
     std::string description; ///< the driver's name of a catalog device, else empty
     std::string note;        ///< what an answer should mention about this device, else empty
     Kind kind = Kind::generic;
