@@ -64,7 +64,7 @@ void add_estimate(Answer& answer, const Judge& judge, Trial& trial) {
     answer.compute_error = trial.estimate.compute_error;
     for (const DeviceAnswer& device : trial.devices) {
         answer.overhead += device.overhead;
-        answer.compute_error = std::max(answer.compute_error, device.error - (device.overhead_high - device.overhead));
+        answer.compute_error = std::max(answer.compute_error, device.compute_error);
     }
     answer.host = trial.estimate.host;
     answer.devices = std::move(trial.devices);

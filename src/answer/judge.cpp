@@ -4,6 +4,7 @@
 #include "vramfit/base/embedded_data.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/names.hpp"
+#include "vramfit/base/text.hpp"
 #include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
@@ -16,6 +17,14 @@ constexpr std::uint64_t default_margin = gib; // the target that llama.cpp's own
 // Nobody has measured the compute buffers of Metal, ROCm and Vulkan; a quarter is more than their kernels' scratch.
 constexpr std::uint64_t modelled_share = 4;
 
+[[noreturn]] void throw_more_free(std::uint64_t free, const Device& device) {
+    // In whichever unit shows that they differ.
+    std::string (*text)(std::uint64_t) = format_bytes;
+    if (text(free) == text(device.total)) text = format_mib;
+    if (text(free) == text(device.total)) text = [](std::uint64_t bytes) { return std::to_string(bytes) + " bytes"; };
+    throw Error("free memory of " + text(free) + " is more than the " + text(device.total) + " of " + device.name);
+}
+
 std::vector<Device> devices_of_request(const Request& request) {
     if (request.gpus.empty())
         throw Error("no GPU is given; give its memory, such as 24GB, or its name, such as rtx4090");
@@ -24,13 +33,14 @@ std::vector<Device> devices_of_request(const Request& request) {
         for (Device& device : parse_gpu_spec(spec)) {
             if (request.free) {
                 if (*request.free > device.total)
-                    throw Error("free memory of " + format_bytes(*request.free) + " is more than the " +
-                                format_bytes(device.total) + " of " + device.name);
+                    throw_more_free(*request.free, device);
                 device.free = request.free;
             }
             devices.push_back(std::move(device));
         }
     }
+    if (devices.size() > max_devices)
+        throw Error(std::to_string(devices.size()) + " GPUs are too many; give at most " + std::to_string(max_devices));
     return devices;
 }
 
@@ -45,6 +55,7 @@ DeviceAnswer blank_answer(const Device& device, std::uint64_t reserve) {
     answer.overhead = overhead.sum();
     answer.overhead_low = overhead.low;
     answer.overhead_high = overhead.high;
+    answer.overhead_error = overhead.high - std::min(overhead.high, overhead.sum());
     answer.overhead_basis = overhead.basis_text;
     return answer;
 }
@@ -53,17 +64,20 @@ std::uint64_t wanted_headroom(const DeviceAnswer& device, std::uint64_t margin) 
     return std::max(margin, device.error);
 }
 
+/// a - b, or the nearest number that a headroom can be.
 std::int64_t difference(std::uint64_t a, std::uint64_t b) {
-    return static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b);
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    const auto size = static_cast<std::int64_t>(std::min(a > b ? a - b : b - a, most));
+    return a > b ? size : -size;
 }
 
 bool is_cuda(const Device& device) { return device.kind == Device::Kind::cuda || device.kind == Device::Kind::generic; }
 
 TensorType cache_type(const RuntimeProfile& runtime, TensorType type) {
     if (std::ranges::find(runtime.cache_types, type) != runtime.cache_types.end()) return type;
-    std::string known;
-    for (const TensorType t : runtime.cache_types) known += (known.empty() ? "" : ", ") + std::string(traits(t).name);
-    throw Error(runtime.id + " has no KV cache of type " + std::string(traits(type).name) + "; one of " + known +
+    std::vector<std::string_view> known;
+    for (const TensorType t : runtime.cache_types) known.push_back(traits(t).name);
+    throw Error(runtime.id + " has no KV cache of type " + std::string(traits(type).name) + "; " + enumerated(known) +
                 " would be right");
 }
 
@@ -83,7 +97,10 @@ std::int64_t Trial::spare(Verdict goal) const {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (const DeviceAnswer& device : devices) {
         const std::uint64_t wanted = goal == Verdict::fit ? device.wanted : 0;
-        least = std::min(least, device.headroom - static_cast<std::int64_t>(wanted));
+        constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min() + 1; // one above a refusal
+        const std::int64_t taken = difference(wanted, 0);
+        const bool countable = device.headroom >= lowest + taken;
+        least = std::min(least, countable ? device.headroom - taken : lowest);
     }
     return least;
 }
@@ -142,7 +159,10 @@ Deployment Judge::deployment(const Request& request) const {
 
 Verdict Judge::judge_device(DeviceAnswer& device) const {
     device.wanted = wanted_headroom(device, margin_);
-    device.required = device.memory.sum() + device.overhead;
+    const DeviceMemory& m = device.memory;
+    device.required = device.overhead;
+    for (const std::uint64_t part : {m.weights, m.kv_cache, m.recurrent_state, m.compute})
+        device.required = checked_add(device.required, part, "the memory of " + device.name);
     device.headroom = difference(device.available, device.required);
     if (device.headroom < 0) return Verdict::oom;
     return static_cast<std::uint64_t>(device.headroom) < device.wanted ? Verdict::tight : Verdict::fit;
@@ -160,10 +180,10 @@ Trial Judge::attempt(const Request& request) {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
         DeviceAnswer& device = trial.devices[i];
         device.memory = trial.estimate.devices[i];
-        device.error = device.overhead_high - device.overhead;
-        device.error += is_cuda(devices_[i])
-                            ? trial.estimate.compute_error
-                            : std::max(trial.estimate.compute_error, device.memory.compute / modelled_share);
+        device.compute_error = trial.estimate.compute_error;
+        if (!is_cuda(devices_[i]))
+            device.compute_error = std::max(device.compute_error, device.memory.compute / modelled_share);
+        device.error = checked_add(device.compute_error, device.overhead_error, "the error of " + device.name);
         device.verdict = judge_device(device);
         if (trial.estimate.refusal) device.verdict = Verdict::refused;
         trial.verdict = std::max(trial.verdict, device.verdict);

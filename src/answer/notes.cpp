@@ -12,6 +12,12 @@ using Notes = std::vector<std::string>;
 
 std::string number(std::uint64_t n) { return std::to_string(n); }
 
+/// Nothing but recurrent state: to such a model a position is nothing, and no text is too long.
+bool is_recurrent(const MemoryEstimate& estimate) {
+    return !estimate.caches.empty() &&
+           std::ranges::all_of(estimate.caches, [](const Cache& c) { return c.recurrent || c.layers.empty(); });
+}
+
 void note_context(Notes& notes, const Judge& judge, const Trial& trial, bool chosen) {
     const ContextPlan& context = trial.estimate.context;
     if (chosen) {
@@ -31,9 +37,12 @@ void note_context(Notes& notes, const Judge& judge, const Trial& trial, bool cho
         }
     }
     const std::uint64_t trained = judge.model().n_ctx_train();
-    if (trained > 0 && context.n_ctx_seq > pad(trained, 256))
-        notes.push_back("a context of " + number(context.n_ctx_seq) + " is more than the " + number(trained) +
-                        " that the model was trained for: quality suffers beyond it");
+    if (trained == 0 || context.n_ctx_seq <= pad(trained, 256) || is_recurrent(trial.estimate)) return;
+    // An encoder has learned a vector for each position.
+    const bool encoder = judge.model().hparams.get("attention.causal", 1) == 0;
+    notes.push_back("a context of " + number(context.n_ctx_seq) + " is more than the " + number(trained) +
+                    " that the model was trained for: " +
+                    (encoder ? "it has no positions beyond it" : "quality suffers beyond it"));
 }
 
 void note_slots(Notes& notes, const Request& request, const Trial& trial) {

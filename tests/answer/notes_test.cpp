@@ -40,3 +40,9 @@ TEST_CASE("a device's own note is passed on, once") {
     const Answer a = answer(request);
     CHECK(std::ranges::count_if(a.notes, [](const std::string& n) { return n.starts_with("m3-max-64gb: "); }) <= 1);
 }
+
+TEST_CASE("more context than trained: what it means is the model's") {
+    CHECK(has_note(answer(llama_8b(262144, "80GB")), "quality suffers beyond it"));
+    CHECK_FALSE(has_note(answer(question("mamba-2.8b", "q8_0", 65536, "24GB")), "trained for"));
+    CHECK(has_note(answer(question("bge-large-en-v1.5", "f16", 8192, "24GB")), "it has no positions beyond it"));
+}

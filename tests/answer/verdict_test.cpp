@@ -4,6 +4,8 @@
 
 #include "catch.hpp"
 
+#include <limits>
+
 using namespace vramfit;
 using namespace vramfit::test;
 
@@ -109,6 +111,10 @@ TEST_CASE("free memory replaces the total, and only the process takes more") {
     CHECK(answer(request).verdict == Verdict::oom);
     request.free = 25 * gib;
     CHECK(error_of(request) == "free memory of 25.0 GiB is more than the 24.0 GiB of 24GB");
+    request.free = 24 * gib + 3 * mib;
+    CHECK(error_of(request) == "free memory of 24579 MiB is more than the 24576 MiB of 24GB");
+    request.free = 24 * gib + 1;
+    CHECK(error_of(request) == "free memory of 25769803777 bytes is more than the 25769803776 bytes of 24GB");
 }
 
 TEST_CASE("layers are split by the memory that is free") {
@@ -164,9 +170,21 @@ TEST_CASE("what cannot be answered is one line") {
     CHECK(error_of(request) == "no GPU is given; give its memory, such as 24GB, or its name, such as rtx4090");
     request = llama_8b(8192, "24GB");
     request.type_k = TensorType::q4_k;
-    CHECK(error_of(request) == "llama.cpp has no KV cache of type q4_K; one of f32, f16, bf16, q8_0, q4_0, q4_1, "
-                               "iq4_nl, q5_0, q5_1 would be right");
+    CHECK(error_of(request) == "llama.cpp has no KV cache of type q4_K; f32, f16, bf16, q8_0, q4_0, q4_1, "
+                               "iq4_nl, q5_0 or q5_1 would be right");
     request = question("llama3.1-8b", "iq2_xs", 8192, "24GB");
     request.imatrix = false;
     CHECK(error_of(request).find("IQ2_XS needs an importance matrix") == 0);
+}
+
+TEST_CASE("more GPUs than a deployment may have are refused, however they are given") {
+    Request request = llama_8b(8192, "40x24GB");
+    request.gpus.push_back("30x24GB");
+    CHECK(error_of(request) == "70 GPUs are too many; give at most 64");
+}
+
+TEST_CASE("a margin beyond counting makes every fit tight, and nothing overflows") {
+    Request request = llama_8b(8192, "24GB");
+    request.margin = std::numeric_limits<std::uint64_t>::max();
+    CHECK(answer(request).verdict == Verdict::tight);
 }

@@ -26,6 +26,8 @@ struct DeviceAnswer {
     std::uint64_t overhead = 0; ///< driver share and process context, typical
     std::uint64_t overhead_low = 0, overhead_high = 0;
     std::string overhead_basis;
+    std::uint64_t compute_error = 0;  ///< bytes by which the compute buffer may be larger than said
+    std::uint64_t overhead_error = 0; ///< ... and the overhead
     std::uint64_t error = 0;  ///< bytes by which compute buffer and overhead together may be larger than said
     std::uint64_t wanted = 0; ///< headroom from which on it fits: the margin, or the error where that is more
     std::uint64_t required = 0;
