@@ -9,11 +9,12 @@
 
 namespace {
 
-/// Writes to standard output. A reader that has gone away (`| head`) or was never there is no failure of ours.
+/// Writes to standard output. A reader that has gone away (`| head`) is no failure of ours; an output that was never
+/// there (`>&-`) is one, as a full disk is.
 bool write_output(const std::string& text) {
     errno = 0;
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-    return written || errno == EPIPE || errno == EBADF;
+    return written || errno == EPIPE;
 }
 
 } // namespace

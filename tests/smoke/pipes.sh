@@ -6,7 +6,14 @@ run sh -c '{ "$VRAMFIT" models --json; echo "code $?" >&2; } | true'
 complains "code 0"
 in_one_line
 
+# Standard output that was closed: the answer is lost, so nobody may take the exit code for one.
 run sh -c '"$VRAMFIT" models >&-'
+exits_with 2
+in_one_line
+complains "vramfit: cannot write the answer"
+
+# Nothing to write, nothing to complain about.
+run sh -c '"$VRAMFIT" -m llama3.1-8b --quant q4_k_m -c 32768 -g 24GB --quiet >&-'
 exits_with 0
 complains_not
 
