@@ -86,12 +86,6 @@ public:
         throw Error(std::string(option) + ": unknown cache type " + quote(*given) + hint);
     }
 
-    void exclude(std::string_view one, std::string_view other) const {
-        if (has(one) && has(other)) {
-            throw Error(std::string(one) + " and " + std::string(other) + " exclude each other: give one of them");
-        }
-    }
-
 private:
     std::optional<std::uint64_t> read(std::string_view option, std::uint64_t (*parse)(std::string_view)) const {
         const auto given = arguments_.value(option);
@@ -156,31 +150,28 @@ std::vector<double> tensor_split(const ParsedArguments& arguments) {
     throw Error("--tensor-split must be the shares of the GPUs, such as 3,1, not " + quote(*given));
 }
 
-void read_cache_types(const Reader& reader, Request& request) {
-    reader.exclude("--cache-type", "--cache-type-k");
-    reader.exclude("--cache-type", "--cache-type-v");
-    const auto both = reader.cache_type("--cache-type");
-    request.type_k = both ? both : reader.cache_type("--cache-type-k");
-    request.type_v = both ? both : reader.cache_type("--cache-type-v");
+void read_cache_types(const ParsedArguments& arguments, Request& request) {
+    const Reader reader(arguments);
+    request.type_k = reader.cache_type(arguments.last_of({"--cache-type", "--cache-type-k"}));
+    request.type_v = reader.cache_type(arguments.last_of({"--cache-type", "--cache-type-v"}));
 }
 
 void read_settings(const ParsedArguments& arguments, Request& request) {
     const Reader reader(arguments);
-    reader.exclude("--kv-unified", "--no-kv-unified");
-    reader.exclude("--n-cpu-moe", "--cpu-moe");
-    read_cache_types(reader, request);
+    read_cache_types(arguments, request);
     request.flash_attn = flash_attention(arguments);
     // llama-server's own default, -1: as many as it likes.
     if (arguments.value("--parallel") != "-1") request.parallel = reader.count("--parallel", 1, most_sequences);
-    if (reader.has("--kv-unified")) request.kv_unified = true;
-    if (reader.has("--no-kv-unified")) request.kv_unified = false;
+    const std::string_view slots = arguments.last_of({"--kv-unified", "--no-kv-unified"});
+    if (!slots.empty()) request.kv_unified = slots == "--kv-unified";
     request.n_batch = reader.count("--batch-size", 1, most_tokens);
     request.n_ubatch = reader.count("--ubatch-size", 1, most_tokens);
     request.n_gpu_layers = gpu_layers(arguments);
     request.tensor_split = tensor_split(arguments);
     const auto layers = reader.count("--n-cpu-moe", 0, most_layers);
-    request.n_cpu_moe = reader.has("--cpu-moe") ? std::numeric_limits<std::uint32_t>::max()
-                                                : static_cast<std::uint32_t>(layers.value_or(0));
+    const bool all_experts = arguments.last_of({"--cpu-moe", "--n-cpu-moe"}) == "--cpu-moe";
+    request.n_cpu_moe =
+        all_experts ? std::numeric_limits<std::uint32_t>::max() : static_cast<std::uint32_t>(layers.value_or(0));
     request.kv_offload = !reader.has("--no-kv-offload");
     request.op_offload = !reader.has("--no-op-offload");
     request.swa_full = reader.has("--swa-full");
@@ -226,11 +217,8 @@ OutputOptions read_output_options(const ParsedArguments& arguments) {
     if (const auto given = arguments.value("--format")) {
         constexpr std::array<Choice, 2> formats{{{"text", 0}, {"json", 1}}};
         output.format = choose("--format", *given, formats, 2) == 1 ? Format::json : Format::text;
-        if (arguments.has("--json") && output.format != Format::json) {
-            throw Error("--json and --format " + *given + " exclude each other: give one of them");
-        }
     }
-    if (arguments.has("--json")) output.format = Format::json;
+    if (arguments.last_of({"--json", "--format"}) == "--json") output.format = Format::json;
     if (const auto given = arguments.value("--color")) {
         constexpr std::array<Choice, 3> modes{{{"auto", 0}, {"always", 1}, {"never", 2}}};
         output.color = static_cast<ColorMode>(choose("--color", *given, modes, 3));

@@ -35,6 +35,18 @@ const std::vector<std::string>& ParsedArguments::values(std::string_view name) c
     return found == values_.end() ? none : found->second;
 }
 
+std::string_view ParsedArguments::last_of(std::initializer_list<std::string_view> names) const {
+    std::string_view last;
+    std::size_t last_position = 0;
+    for (const std::string_view name : names) {
+        const auto found = positions_.find(name);
+        if (found == positions_.end() || (!last.empty() && found->second < last_position)) continue;
+        last = name;
+        last_position = found->second;
+    }
+    return last;
+}
+
 ParsedArguments parse(std::span<const std::string> args, std::span<const OptionSpec> options) {
     CLI::App app;
     app.set_help_flag();
@@ -45,13 +57,17 @@ ParsedArguments parse(std::span<const std::string> args, std::span<const OptionS
     if (std::find(reversed.begin(), reversed.end(), "--") != reversed.end()) {
         throw Error("unexpected argument \"--\"; see vramfit --help");
     }
+    ParsedArguments result;
+    for (std::size_t i = 0; i < reversed.size(); ++i) {
+        const std::string name = reversed[i].substr(0, reversed[i].find('='));
+        if (find_option(options, name)) result.add_position(name, i);
+    }
     std::reverse(reversed.begin(), reversed.end()); // CLI11 takes arguments from the back
     try {
         app.parse(std::move(reversed));
     } catch (const CLI::Error& error) {
         throw Error(quote(error.what()) + "; see vramfit --help");
     }
-    ParsedArguments result;
     for (const CLI::Option* option : app.get_options()) {
         if (option->count() > 0) result.add("--" + option->get_lnames().front(), option->results());
     }

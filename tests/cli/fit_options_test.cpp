@@ -169,14 +169,28 @@ TEST_CASE("shares of the GPUs") {
     }
 }
 
-TEST_CASE("options that exclude each other") {
-    CHECK(error({"--cache-type", "q8_0", "-ctk", "f16"}) ==
-          "--cache-type and --cache-type-k exclude each other: give one of them");
-    CHECK(error({"--cache-type", "q8_0", "-ctv", "f16"}) ==
-          "--cache-type and --cache-type-v exclude each other: give one of them");
-    CHECK(error({"-kvu", "-no-kvu"}) == "--kv-unified and --no-kv-unified exclude each other: give one of them");
-    CHECK(error({"-cmoe", "-ncmoe", "3"}) == "--n-cpu-moe and --cpu-moe exclude each other: give one of them");
-    CHECK(error({"--json", "--format", "text"}) == "--json and --format text exclude each other: give one of them");
+TEST_CASE("of options that say the opposite the last one counts") {
+    CHECK(request_of({"-no-kvu", "-np", "2", "-kvu"}).kv_unified == true);
+    CHECK(request_of({"-kvu", "--no-kv-unified"}).kv_unified == false);
+    CHECK(request_of({"-kvu", "-no-kvu", "-kvu"}).kv_unified == true);
+    CHECK(request_of({"-cmoe", "-ncmoe", "3"}).n_cpu_moe == 3);
+    CHECK(request_of({"-ncmoe", "3", "-cmoe"}).n_cpu_moe == std::numeric_limits<std::uint32_t>::max());
+    CHECK(options_of({"--json", "--format", "text"}).output.format == Format::text);
+    CHECK(options_of({"--format", "text", "--json"}).output.format == Format::json);
+    CHECK(error({"--json", "--format", "xml"}) == "--format must be text or json, not \"xml\"");
+}
+
+TEST_CASE("one cache type after both, both after one") {
+    const Request one_last = request_of({"--cache-type", "q8_0", "-ctk", "f32"});
+    CHECK(one_last.type_k == TensorType::f32);
+    CHECK(one_last.type_v == TensorType::q8_0);
+    const Request both_last = request_of({"-ctk", "f32", "-ctv", "q4_0", "--cache-type", "q8_0"});
+    CHECK(both_last.type_k == TensorType::q8_0);
+    CHECK(both_last.type_v == TensorType::q8_0);
+    CHECK(request_of({"--cache-type", "q8_0", "--cache-type-v=q5_1"}).type_v == TensorType::q5_1);
+}
+
+TEST_CASE("nothing and something cannot both be shown") {
     CHECK(error({"-q", "--json"}) == "--quiet shows nothing, JSON is to be shown: give one of them");
     CHECK(error({"-q", "--explain"}) == "--quiet shows nothing, --explain is to be shown: give one of them");
     CHECK(error({"--explain", "--json"}) == "--explain is text and has no JSON form: give one of them");
