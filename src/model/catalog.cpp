@@ -5,12 +5,15 @@
 #include "vramfit/base/names.hpp"
 #include "vramfit/base/near_match.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/base/text.hpp"
 #include "vramfit/model/architecture.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
 
 namespace vramfit {
 namespace {
@@ -51,10 +54,36 @@ const embedded::Entry* entry_with_id(std::string_view id) {
     return found != models.end() && found->id == id ? &*found : nullptr;
 }
 
-[[noreturn]] void throw_unknown(std::string_view name) {
+/// What somebody may have meant, best first: one name of each model.
+std::vector<std::string> near_models(std::string_view name) {
+    constexpr std::size_t most = 3;
+    const auto names = embedded::model_names();
     std::vector<std::string_view> known;
-    for (const embedded::Name& n : embedded::model_names()) known.push_back(n.written);
-    throw Error("unknown model " + quote(name) + did_you_mean(name, known) + "; `vramfit models` lists what is known");
+    for (const embedded::Name& n : names) known.push_back(n.written);
+    std::vector<std::string> meant;
+    std::set<std::uint32_t> entries;
+    for (std::string& near : near_matches(name, known, known.size())) {
+        const auto found = std::ranges::find(names, near, &embedded::Name::written);
+        if (entries.insert(found->entry).second) meant.push_back(std::move(near));
+        if (meant.size() == most) break;
+    }
+    return meant;
+}
+
+/// Whether a model's name reads as a file: of GGUF, or a path at which there is one.
+bool is_file(std::string_view name) {
+    if (lower(name).ends_with(".gguf")) return true;
+    std::error_code ignored;
+    return name.find_first_of("/\\") != std::string_view::npos &&
+           std::filesystem::is_regular_file(std::filesystem::path(name), ignored);
+}
+
+[[noreturn]] void throw_unknown(std::string_view name) {
+    constexpr std::string_view list = "'vramfit models' lists what is known";
+    if (is_file(name)) throw Error(quote(name) + " is a file, and files are not read yet; " + std::string(list));
+    const std::vector<std::string> meant = near_models(name);
+    throw Error("unknown model " + quote(name) + "; " +
+                (meant.empty() ? "" : "did you mean " + enumerated(meant) + "? ") + std::string(list));
 }
 
 /// The entry that a typed name means.
