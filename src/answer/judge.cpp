@@ -32,8 +32,7 @@ std::vector<Device> devices_of_request(const Request& request) {
     for (const std::string& spec : request.gpus) {
         for (Device& device : parse_gpu_spec(spec)) {
             if (request.free) {
-                if (*request.free > device.total)
-                    throw_more_free(*request.free, device);
+                if (*request.free > device.total) throw_more_free(*request.free, device);
                 device.free = request.free;
             }
             devices.push_back(std::move(device));
@@ -84,8 +83,8 @@ TensorType cache_type(const RuntimeProfile& runtime, TensorType type) {
 void check_mtp(const Model& model) {
     if (model.hparams.get("nextn_predict_layers", 0) > 0) return;
     const std::string variant = model.id + "+mtp";
-    const bool known = model.source == "catalog" &&
-                       !embedded::with_key(embedded::model_names(), normalize_name(variant)).empty();
+    const bool known =
+        model.source == "catalog" && !embedded::with_key(embedded::model_names(), normalize_name(variant)).empty();
     throw Error(model.id + " has no MTP block; leave --mtp out" +
                 (known ? ", or ask for " + variant + ", whose file has one" : ""));
 }

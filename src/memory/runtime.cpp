@@ -27,7 +27,8 @@ Texts texts_of(const json& object) {
 }
 
 RuntimeProfile::Outputs outputs_of(const std::string& rows) {
-    if (rows != "slots" && rows != "batch") throw Error("runtimes.json: rows must be slots or batch, not " + quote(rows));
+    if (rows != "slots" && rows != "batch")
+        throw Error("runtimes.json: rows must be slots or batch, not " + quote(rows));
     return rows == "slots" ? RuntimeProfile::Outputs::slots : RuntimeProfile::Outputs::batch;
 }
 
@@ -49,10 +50,9 @@ void check_texts(const RuntimeProfile& p) {
         if (!texts.contains(key))
             throw Error("runtimes.json: " + quote(p.id) + " lacks the " + std::string(kind) + " " + std::string(key));
     };
-    for (const char* setting : {"model",        "n_ctx",        "gpu_layers",    "tensor_split",  "n_cpu_moe",
-                                "cpu_moe",      "cache_type_k", "cache_type_v",  "flash_attn",    "parallel",
-                                "kv_unified",   "no_kv_unified", "n_batch",      "n_ubatch",      "no_op_offload",
-                                "no_kv_offload", "swa_full",    "embeddings",    "mtp"})
+    for (const char* setting : {"model", "n_ctx", "gpu_layers", "tensor_split", "n_cpu_moe", "cpu_moe", "cache_type_k",
+                                "cache_type_v", "flash_attn", "parallel", "kv_unified", "no_kv_unified", "n_batch",
+                                "n_ubatch", "no_op_offload", "no_kv_offload", "swa_full", "embeddings", "mtp"})
         need(p.flags, "flag", setting);
     for (const char* part : {"weights", "kv_cache", "recurrent_state", "compute"}) need(p.failures, "failure", part);
     for (const char* backend : {"cuda", "metal", "vulkan"}) need(p.allocations, "allocation", backend);

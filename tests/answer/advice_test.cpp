@@ -256,7 +256,8 @@ TEST_CASE("where nothing helps, a note says what would") {
     REQUIRE(a.verdict == Verdict::oom);
     CHECK(a.suggestions.empty());
     // 4403.49 + 1024 + 116.01 + 750 MiB, and 1024 to spare: 7317.5 MiB
-    CHECK(has_note(a, "nothing that can be changed here makes it fit: a GPU with 8 GiB, or a smaller model, is needed"));
+    CHECK(
+        has_note(a, "nothing that can be changed here makes it fit: a GPU with 8 GiB, or a smaller model, is needed"));
     Request two = llama_8b(8192, "700MiB");
     two.gpus.push_back("700MiB");
     CHECK(has_note(answer(two), "GPUs with "));

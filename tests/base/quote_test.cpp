@@ -25,19 +25,25 @@ TEST_CASE("a long text is cut after 60 bytes, never inside a character") {
 }
 
 TEST_CASE("nothing that a terminal acts upon gets through") {
-    CHECK(quote("a\xC2\x9B" "31m") == "\"a?31m\"");            // U+009B, the one-character form of ESC [
-    CHECK(quote("a\xC2\x80" "b") == "\"a?b\"");                // U+0080
-    CHECK(quote("a\x7F" "b") == "\"a?b\"");
-    CHECK(quote("\xE2\x80\xAA" "a\xE2\x80\xAE") == "\"?a?\""); // U+202A, U+202E
-    CHECK(quote("\xE2\x81\xA6" "a\xE2\x81\xA9") == "\"?a?\""); // U+2066, U+2069
+    CHECK(quote("a\xC2\x9B"
+                "31m") == "\"a?31m\""); // U+009B, the one-character form of ESC [
+    CHECK(quote("a\xC2\x80"
+                "b") == "\"a?b\""); // U+0080
+    CHECK(quote("a\x7F"
+                "b") == "\"a?b\"");
+    CHECK(quote("\xE2\x80\xAA"
+                "a\xE2\x80\xAE") == "\"?a?\""); // U+202A, U+202E
+    CHECK(quote("\xE2\x81\xA6"
+                "a\xE2\x81\xA9") == "\"?a?\""); // U+2066, U+2069
     CHECK(quote("\xC2\xA0\xE2\x82\xAC\xF0\x9F\x98\x80") == "\"\xC2\xA0\xE2\x82\xAC\xF0\x9F\x98\x80\"");
 }
 
 TEST_CASE("bytes that are no UTF-8 are replaced one by one") {
-    CHECK(quote("a\x9B" "31m") == "\"a?31m\""); // C1 where a terminal takes bytes for Latin-1
-    CHECK(quote("\xC0\x8A") == "\"??\"");       // an overlong line feed
-    CHECK(quote("\xE2\x82") == "\"??\"");       // torn
-    CHECK(quote("\xED\xA0\x80") == "\"???\"");  // a surrogate
+    CHECK(quote("a\x9B"
+                "31m") == "\"a?31m\"");        // C1 where a terminal takes bytes for Latin-1
+    CHECK(quote("\xC0\x8A") == "\"??\"");      // an overlong line feed
+    CHECK(quote("\xE2\x82") == "\"??\"");      // torn
+    CHECK(quote("\xED\xA0\x80") == "\"???\""); // a surrogate
     CHECK(quote("\xF4\x90\x80\x80") == "\"????\"");
     CHECK(quote("\xFF") == "\"?\"");
     CHECK(quote(std::string(100, '\x80')) == "\"" + std::string(60, '?') + "...\"");

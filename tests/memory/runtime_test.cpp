@@ -99,11 +99,10 @@ std::string error_in(std::string_view json, std::string_view name = "a") {
 } // namespace
 
 TEST_CASE("malformed data about runtimes is an error, whatever is wrong with it") {
-    for (const char* text :
-         {"", "[]", "{}", R"({"runtimes": 1, "not_yet": []})", R"({"runtimes": [1], "not_yet": []})",
-          R"({"runtimes": [{"id": 1, "aliases": []}], "not_yet": []})",
-          R"({"runtimes": [{"id": "a", "aliases": []}], "not_yet": []})",
-          R"({"runtimes": [{"id": "b", "aliases": []}], "not_yet": [1]})"}) {
+    for (const char* text : {"", "[]", "{}", R"({"runtimes": 1, "not_yet": []})", R"({"runtimes": [1], "not_yet": []})",
+                             R"({"runtimes": [{"id": 1, "aliases": []}], "not_yet": []})",
+                             R"({"runtimes": [{"id": "a", "aliases": []}], "not_yet": []})",
+                             R"({"runtimes": [{"id": "b", "aliases": []}], "not_yet": [1]})"}) {
         INFO(text);
         CHECK(error_in(text).find("runtimes.json: ") == 0);
     }
@@ -119,10 +118,12 @@ TEST_CASE("malformed data about runtimes is an error, whatever is wrong with it"
 TEST_CASE("what a runtime's entry gets wrong is named") {
     const auto with = [](std::string rows, std::string slots, std::string type) {
         return R"({"not_yet": [], "runtimes": [{"id": "a", "program": "a", "aliases": [],
-          "slots": {"default": )" + slots + R"(, "unified": true, "unified_when_given": true},
-          "outputs": {"rows": ")" + rows + R"(", "rows_with_embeddings": "batch", "draft_tokens": 0},
-          "batch": {"n_batch": 1, "n_ubatch": 1}, "least_ctx": {"tokens": 1}, "cache_types": {"types": [")" + type +
-               R"("]}, "flags": {}, "failures": {"allocation": {}, "buffers": {}}}]})";
+          "slots": {"default": )" +
+               slots + R"(, "unified": true, "unified_when_given": true},
+          "outputs": {"rows": ")" +
+               rows + R"(", "rows_with_embeddings": "batch", "draft_tokens": 0},
+          "batch": {"n_batch": 1, "n_ubatch": 1}, "least_ctx": {"tokens": 1}, "cache_types": {"types": [")" +
+               type + R"("]}, "flags": {}, "failures": {"allocation": {}, "buffers": {}}}]})";
     };
     CHECK(error_in(with("rows", "1", "f16")) == "runtimes.json: rows must be slots or batch, not \"rows\"");
     CHECK(error_in(with("slots", "-1", "f16")) == "runtimes.json: default must be a whole number");

@@ -28,8 +28,8 @@ struct DeviceAnswer {
     std::string overhead_basis;
     std::uint64_t compute_error = 0;  ///< bytes by which the compute buffer may be larger than said
     std::uint64_t overhead_error = 0; ///< ... and the overhead
-    std::uint64_t error = 0;  ///< bytes by which compute buffer and overhead together may be larger than said
-    std::uint64_t wanted = 0; ///< headroom from which on it fits: the margin, or the error where that is more
+    std::uint64_t error = 0;          ///< bytes by which compute buffer and overhead together may be larger than said
+    std::uint64_t wanted = 0;         ///< headroom from which on it fits: the margin, or the error where that is more
     std::uint64_t required = 0;
     std::int64_t headroom = 0;
     Verdict verdict = Verdict::fit;
@@ -56,10 +56,10 @@ using SettingValue = std::variant<std::uint64_t, std::string, bool>;
 
 /// One change that helps, confirmed by the same estimator.
 struct Suggestion {
-    std::string kind;    ///< "ctx", "cache_type", "quant", ... (DESIGN's list)
-    std::string summary; ///< one line for a person
+    std::string kind;                                      ///< "ctx", "cache_type", "quant", ... (DESIGN's list)
+    std::string summary;                                   ///< one line for a person
     std::vector<std::pair<std::string, SettingValue>> set; ///< JSON names and values that change
-    Verdict verdict = Verdict::fit; ///< after the change
+    Verdict verdict = Verdict::fit;                        ///< after the change
     std::vector<std::string> flags; ///< of the runtime, what is to be added or changed: {"-c", "65536"}
     std::string command;            ///< the whole command line of the runtime with the change
     std::uint64_t saved = 0;        ///< bytes on the worst device
@@ -93,7 +93,7 @@ struct Answer {
     EffectiveSettings settings;
     std::vector<DeviceAnswer> devices;
     HostMemory host;
-    std::uint64_t overhead = 0;           ///< of all devices
+    std::uint64_t overhead = 0; ///< of all devices
     std::uint64_t kv_bytes_per_token = 0;
     Basis compute_basis = Basis::exact;
     std::uint64_t compute_error = 0;
