@@ -8,7 +8,9 @@
 namespace vramfit::cli {
 namespace {
 
+constexpr std::size_t margin = 2;
 constexpr std::size_t label_width = 9;
+constexpr std::size_t gap = 2; // before a bar
 constexpr std::size_t least_size_width = 9;
 constexpr std::size_t least_note_column = 18; // behind the start of the bars: short bars keep the remarks in one line
 constexpr double bar_width = 28;              // leaves 28 columns for a remark behind the longest bar
@@ -25,6 +27,12 @@ std::string bar_of(const BarRow& row, std::uint64_t full, const Terminal& termin
     return row.light ? terminal.light_bar(length) : terminal.bar(length);
 }
 
+/// The bar behind its gap; nothing where there is no bar, so that no line ends in blanks.
+std::string drawn(const BarRow& row, const std::string& bar, const Terminal& terminal) {
+    if (bar.empty()) return "";
+    return std::string(gap, ' ') + (row.light ? terminal.paint(Color::dim, bar) : bar);
+}
+
 } // namespace
 
 std::string bar_chart(const std::vector<BarRow>& rows, std::uint64_t full, const Terminal& terminal) {
@@ -35,11 +43,15 @@ std::string bar_chart(const std::vector<BarRow>& rows, std::uint64_t full, const
         if (!row.note.empty()) note_column = std::max(note_column, display_width(bar_of(row, full, terminal)) + 2);
     }
     std::string chart;
+    const std::size_t column = margin + label_width + size_width + gap + note_column;
     for (const BarRow& row : rows) {
-        const std::string bar = bar_of(row, full, terminal);
-        const std::string drawn = row.light ? terminal.paint(Color::dim, bar) : bar;
-        chart += "  " + pad_right(row.label, label_width) + pad_left(size_text(row.bytes), size_width) + "  " + drawn;
-        if (!row.note.empty()) chart += std::string(note_column - display_width(bar), ' ') + row.note;
+        const std::string line = std::string(margin, ' ') + pad_right(row.label, label_width) +
+                                 pad_left(size_text(row.bytes), size_width) +
+                                 drawn(row, bar_of(row, full, terminal), terminal);
+        const bool beside = column + display_width(row.note) <= screen_width; // not so with sizes beyond today's
+        chart += row.note.empty() ? line
+                 : beside         ? pad_right(line, column) + row.note
+                                  : line + "\n" + pad_left(row.note, screen_width);
         chart += "\n";
     }
     return chart;

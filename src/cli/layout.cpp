@@ -29,6 +29,17 @@ std::string pad_left(std::string_view text, std::size_t width) {
     return std::string(used < width ? width - used : 0, ' ') + std::string(text);
 }
 
+std::string shortened(std::string_view text, std::size_t width) {
+    constexpr std::string_view dots = "..";
+    if (display_width(text) <= width) return std::string(text);
+    std::size_t end = text.size();
+    while (end > 0 && display_width(text.substr(0, end)) + dots.size() > width) {
+        do --end;
+        while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U); // whole characters of UTF-8
+    }
+    return std::string(text.substr(0, end)).append(dots);
+}
+
 std::string edges(std::string_view left, std::string_view right, std::size_t width) {
     constexpr std::size_t gap = 2;
     if (display_width(left) + gap + display_width(right) > width) {

@@ -17,6 +17,9 @@ display_width(std::string_view text); ///< columns: characters of UTF-8, all one
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
 
+/// `text` of at most `width` columns, cut with ".." at its end.
+std::string shortened(std::string_view text, std::size_t width);
+
 /// `left` and `right` at the two edges of a line of `width`; `right` on a line of its own where both do not fit.
 std::string edges(std::string_view left, std::string_view right, std::size_t width = screen_width);
 

@@ -33,7 +33,7 @@ std::string group_line(std::string_view name, std::uint64_t tensors, std::uint64
     std::string line = "    " + pad_right(name, 13) + pad_left(std::to_string(tensors), 6) +
                        (tensors == 1 ? " tensor " : " tensors") + pad_left(parameters_text(parameters), 8) +
                        pad_left(mib_number(bytes), 12) + " MiB";
-    return types.empty() ? line + "\n" : line + "  " + std::string(types) + "\n";
+    return types.empty() ? line + "\n" : wrapped(line + "  ", types);
 }
 
 std::string groups_text(const Answer& answer, const Model& model, bool imatrix) {

@@ -9,6 +9,8 @@ namespace vramfit::cli {
 namespace {
 
 constexpr std::size_t most_suggestions = 3;
+constexpr std::size_t widest_name = 60; // of a model or GPU; longer ones are cut
+constexpr std::size_t widest_lead = 40; // what may stand before the figures of a verdict in their line
 
 /// "FIT", "TIGHT", "OOM", "REFUSED", in its colour.
 std::string word_of(Verdict verdict, const Terminal& terminal) {
@@ -31,7 +33,7 @@ std::string names_of(const std::vector<DeviceAnswer>& devices) {
         while (end < devices.size() && devices[end].name == devices[i].name) ++end;
         names += names.empty() ? "" : ", ";
         if (end - i > 1) names += std::to_string(end - i) + " x ";
-        names += devices[i].name;
+        names += shortened(devices[i].name, widest_name);
         i = end;
     }
     return names;
@@ -50,12 +52,16 @@ bool has_cache(const Answer& answer) {
 /// What was asked, as it was understood.
 std::string header(const Answer& answer) {
     const EffectiveSettings& settings = answer.settings;
-    std::string left = answer.model.id + "  " + settings.quant + "  ctx " + std::to_string(settings.n_ctx);
+    std::string asked = settings.quant + "  ctx " + std::to_string(settings.n_ctx);
     if (settings.n_ctx_per_seq != settings.n_ctx) {
-        left += " (" + std::to_string(settings.parallel) + " x " + std::to_string(settings.n_ctx_per_seq) + ")";
+        asked += " (" + std::to_string(settings.parallel) + " x " + std::to_string(settings.n_ctx_per_seq) + ")";
     }
-    if (has_cache(answer)) left += "  KV " + cache_types_of(settings);
-    return edges(left, names_of(answer.devices) + ", " + settings.runtime);
+    if (has_cache(answer)) asked += "  KV " + cache_types_of(settings);
+    std::string left = shortened(answer.model.id, widest_name);
+    left += (display_width(left) + 2 + display_width(asked) > screen_width ? "\n  " : "  ") + asked;
+    const std::string right = names_of(answer.devices) + ", " + settings.runtime;
+    if (display_width(right) > screen_width) return left + "\n" + wrapped("  ", right); // many different GPUs
+    return edges(left, right);
 }
 
 /// Why a fit is tight.
@@ -64,18 +70,22 @@ std::string tight_reason(const DeviceAnswer& device, std::uint64_t margin) {
     return ": less than the margin of " + size_text(margin);
 }
 
-std::string verdict_line(const DeviceAnswer& device, std::uint64_t margin, const Terminal& terminal) {
-    std::string line = word_of(device.verdict, terminal) + "   " + part_of_text(device.required, device.available) +
-                       ", " + size_text(magnitude(device.headroom)) + (device.headroom < 0 ? " too much" : " free");
-    if (device.verdict == Verdict::tight) line += tight_reason(device, margin);
-    return line + "\n";
+/// `lead` and the verdict on the device behind it, or below it where the lead is long.
+std::string verdict_line(std::string lead, const DeviceAnswer& device, std::uint64_t margin, const Terminal& terminal) {
+    std::string figures = part_of_text(device.required, device.available) + ", " +
+                          size_text(magnitude(device.headroom)) + (device.headroom < 0 ? " too much" : " free");
+    if (device.verdict == Verdict::tight) figures += tight_reason(device, margin);
+    const std::string word = word_of(device.verdict, terminal) + "   ";
+    if (display_width(lead) + display_width(word) <= widest_lead) return wrapped(lead + word, figures);
+    lead.erase(lead.find_last_not_of(' ') + 1);
+    return lead + "\n" + wrapped("    " + word, figures);
 }
 
 std::string usable_line(const DeviceAnswer& device) {
     if (device.available == device.total) return "";
-    std::string line = "  " + part_of_text(device.available, device.total) + " can be used";
+    std::string line = part_of_text(device.available, device.total) + " can be used";
     if (device.reserve > 0) line += ", " + size_text(device.reserve) + " are kept in reserve";
-    return line + "\n";
+    return wrapped("  ", line);
 }
 
 /// "typical, 0.6 to 1.0 GiB".
@@ -111,7 +121,7 @@ std::string chart(const Answer& answer, const DeviceAnswer& device, const Termin
 
 std::string one_device(const Answer& answer, const Terminal& terminal) {
     const DeviceAnswer& device = answer.devices.front();
-    return "  " + verdict_line(device, answer.margin, terminal) + usable_line(device) + "\n" +
+    return verdict_line("  ", device, answer.margin, terminal) + usable_line(device) + "\n" +
            chart(answer, device, terminal);
 }
 
@@ -129,8 +139,8 @@ std::string several_devices(const Answer& answer, const Terminal& terminal) {
     std::string text = summary_line(answer, terminal);
     for (std::size_t i = 0; i < answer.devices.size(); ++i) {
         const DeviceAnswer& device = answer.devices[i];
-        text += "\n  GPU " + std::to_string(i) + ": " + device.name + "   " +
-                verdict_line(device, answer.margin, terminal) + usable_line(device) + "\n" +
+        const std::string lead = "  GPU " + std::to_string(i) + ": " + shortened(device.name, widest_name) + "   ";
+        text += "\n" + verdict_line(lead, device, answer.margin, terminal) + usable_line(device) + "\n" +
                 chart(answer, device, terminal);
     }
     return text;
@@ -193,7 +203,8 @@ std::string run_line(const std::string& command) { return wrapped("  run: ", wit
 /// The command to run: of the question, or of the first change that helps.
 std::string command_line(const Answer& answer) {
     const bool runs = answer.verdict == Verdict::fit || answer.verdict == Verdict::tight;
-    if (runs && !answer.command.empty()) return run_line(answer.command);
+    const bool close = answer.verdict == Verdict::fit && answer.suggestions.empty(); // to the largest context
+    if (runs && !answer.command.empty()) return (close ? "" : "\n") + run_line(answer.command);
     if (runs || answer.suggestions.empty() || answer.suggestions.front().command.empty()) return "";
     return "\n" + run_line(answer.suggestions.front().command);
 }

@@ -117,6 +117,31 @@ TEST_CASE("text: a tight fit says why") {
                    "  TIGHT   9.2 of 10.0 GiB, 0.8 GiB free: less than the margin of 1.0 GiB\n"));
     a.devices[0].wanted = a.devices[0].error = 3 * gib;
     CHECK(contains(render_text(a, utf8_pipe()), ", 0.8 GiB free: the estimate may be off by 3.0 GiB\n"));
+    CHECK(contains(render_text(a, utf8_pipe()), "\n\n  run: llama-server")); // a tight fit does not read as a fit
+}
+
+TEST_CASE("text: a verdict with a long lead is broken") {
+    Answer a = split_answer();
+    a.devices[1] = device("4GB", 4 * gib, {2 * gib, gib, 0, 0}, Verdict::tight); // 274 MiB free
+    CHECK(contains(render_text(a, utf8_pipe()),
+                   "\n  GPU 1: 4GB   TIGHT   3.7 of 4.0 GiB, 0.3 GiB free: less than the margin of\n"
+                   "                       1.0 GiB\n\n"));
+    a.devices[1].name = "a-name-of-thirty-two-characters-";
+    CHECK(contains(render_text(a, utf8_pipe()),
+                   "\n  GPU 1: a-name-of-thirty-two-characters-\n"
+                   "    TIGHT   3.7 of 4.0 GiB, 0.3 GiB free: less than the margin of 1.0 GiB\n\n"));
+}
+
+TEST_CASE("text: no line ends in blanks") {
+    Answer a = fitting_answer();
+    a.devices[0].memory.weights = a.devices[0].memory.compute = 0;
+    a.devices[0].headroom = 0;
+    for (const auto& terminal : {utf8_pipe(), utf8_pipe().with(cli::ColorMode::always)}) {
+        const std::string text = render_text(a, terminal);
+        CHECK(!contains(text, " \n"));
+        CHECK(contains(text, "\n  weights    0.0 GiB\n"));
+        CHECK(contains(text, "\n  free       0.0 GiB\n"));
+    }
 }
 
 TEST_CASE("text: what is not available is said") {
@@ -182,4 +207,42 @@ TEST_CASE("text: at most three suggestions, and 80 columns whatever comes") {
     CHECK(split(text, "a context of 15104").size() == 4 - 1); // two of the three that are shown are of that kind
     CHECK(contains(text, "-c 15104 -ngl 99 -ctk q8_0 -ctv q8_0 \\\n       --no-kv-offload --n-cpu-moe 12\n"));
     CHECK(contains(text, "\n  note: a note that is"));
+}
+
+TEST_CASE("text: 80 columns for awkward devices") {
+    constexpr std::uint64_t most = std::uint64_t{1} << 62U;
+    Answer several = split_answer();
+    for (int i = 0; i < 12; ++i) {
+        const std::string name = std::string(10 * static_cast<std::size_t>(i), 'n') + std::to_string(i);
+        several.devices.push_back(device(name, 4 * gib, {3 * gib, gib / 2, 0, 0}, Verdict::tight));
+        several.devices.back().wanted = i % 2 == 0 ? most : gib;
+        several.devices.back().error = most;
+        several.devices.back().available -= gib;
+        several.devices.back().reserve = gib;
+    }
+    Answer huge = llama_answer("4294967296GB", most, Verdict::tight);
+    huge.model.id = std::string(100, 'm');
+    huge.settings.n_ctx_per_seq = 1;
+    huge.settings.type_v = TensorType::iq4_nl;
+    huge.devices[0].available = most - 1;
+    huge.devices[0].reserve = most / 2;
+    huge.devices[0].memory.weights = huge.devices[0].required = most / 4 * 3;
+    huge.devices[0].headroom = static_cast<std::int64_t>(most / 4);
+    huge.devices[0].overhead = most / 2;
+    huge.devices[0].overhead_high = most;
+    huge.kv_bytes_per_token = most - 1;
+    huge.compute_basis = Basis::modelled;
+    huge.compute_error = most;
+    huge.host.weights = huge.host.kv_cache = most / 4;
+    huge.max_ctx = {2147483647, 2147483648, ContextLimit::memory};
+    Answer tight = failing_answer();
+    tight.verdict = Verdict::tight;
+    for (const Answer& answer : {several, huge, tight, refused_answer()}) {
+        for (const auto& terminal : {ascii_pipe(), utf8_pipe().with(cli::ColorMode::always)}) {
+            const std::string text = render_text(answer, terminal);
+            INFO(text);
+            CHECK(widest_line(text, cli::display_width) <= 80);
+            CHECK(!contains(text, " \n"));
+        }
+    }
 }
