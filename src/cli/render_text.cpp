@@ -70,15 +70,28 @@ std::string tight_reason(const DeviceAnswer& device, std::uint64_t margin) {
     return ": less than the margin of " + size_text(margin);
 }
 
+/// The words of a text, each unit together with its number: "of", "4.0 GiB,".
+std::vector<std::string> with_units(std::string_view text) {
+    std::vector<std::string> pieces;
+    for (std::string& word : words_of(text)) {
+        const bool is_unit = !pieces.empty() && word.substr(0, 3).ends_with("iB");
+        if (is_unit)
+            pieces.back().append(" ").append(word);
+        else
+            pieces.push_back(std::move(word));
+    }
+    return pieces;
+}
+
 /// `lead` and the verdict on the device behind it, or below it where the lead is long.
 std::string verdict_line(std::string lead, const DeviceAnswer& device, std::uint64_t margin, const Terminal& terminal) {
     std::string figures = part_of_text(device.required, device.available) + ", " +
                           size_text(magnitude(device.headroom)) + (device.headroom < 0 ? " too much" : " free");
     if (device.verdict == Verdict::tight) figures += tight_reason(device, margin);
     const std::string word = word_of(device.verdict, terminal) + "   ";
-    if (display_width(lead) + display_width(word) <= widest_lead) return wrapped(lead + word, figures);
+    if (display_width(lead) + display_width(word) <= widest_lead) return wrapped(lead + word, with_units(figures));
     lead.erase(lead.find_last_not_of(' ') + 1);
-    return lead + "\n" + wrapped("    " + word, figures);
+    return lead + "\n" + wrapped("    " + word, with_units(figures));
 }
 
 std::string usable_line(const DeviceAnswer& device) {

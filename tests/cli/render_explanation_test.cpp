@@ -1,5 +1,6 @@
 #include "catch.hpp"
 #include "cli/explain_caches.hpp"
+#include "cli/layout.hpp"
 #include "cli/render.hpp"
 #include "cli/sample_answers.hpp"
 #include "cli/weight_groups.hpp"
@@ -83,6 +84,15 @@ TEST_CASE("explanation: equal devices share the line about overhead") {
     Answer answer = fitting_answer();
     answer.devices.push_back(answer.devices[0]);
     CHECK(contains(cli::render_explanation(answer, nullptr, true, ascii_pipe()), "\n    GPU 0 to 1: driver 450 MiB"));
+}
+
+TEST_CASE("explanation: groups of many types stay within 80 columns") {
+    const Model model = catalog_model("qwen3-30b-a3b");
+    Answer a = fitting_answer();
+    for (const char* const quant : {"IQ2_XXS", "IQ3_XS", "IQ3_M", "Q2_K", "Q3_K_L", "Q4_K_M"}) {
+        a.settings.quant = quant;
+        CHECK(widest_line(render_explanation(a, &model, true, utf8_pipe()), cli::display_width) <= 80);
+    }
 }
 
 TEST_CASE("explanation: a modelled compute buffer says so") {
