@@ -1,6 +1,9 @@
 #include "vramfit/base/embedded_data.hpp"
 #include "vramfit/base/names.hpp"
 
+#include "model/self_contained.hpp"
+#include "vramfit/model/architecture.hpp"
+
 #include "catch.hpp"
 
 #include <nlohmann/json.hpp>
@@ -8,6 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,20 +78,68 @@ void check_leads_to(std::span<const embedded::Name> names, std::span<const embed
 
 } // namespace
 
-TEST_CASE("every data file is embedded as it is, minified") {
+TEST_CASE("every data file is embedded, minified: architectures self-contained, the others as they are") {
+    const Json common = parse_file(fs::path(VRAMFIT_DATA_DIR) / "architectures/common.json");
     std::size_t n_files = 0;
     for (const char* folder : {".", "architectures", "schema"}) {
         for (const fs::path& path : json_files(folder)) {
-            if (path.filename() == "gpus.json") continue;
             const std::string name = path.lexically_normal().lexically_relative(VRAMFIT_DATA_DIR).generic_string();
+            if (name == "gpus.json") continue; // entries, see gpus()
             INFO(name);
             ++n_files;
             REQUIRE(embedded::file(name).has_value());
-            CHECK(*embedded::file(name) == parse_file(path).dump());
+            const Json document = parse_file(path);
+            const bool merged = name.starts_with("architectures/") && path.filename() != "common.json";
+            CHECK(*embedded::file(name) == (merged ? vramfit::self_contained(document, common) : document).dump());
         }
     }
     CHECK(embedded::files().size() == n_files);
     CHECK(std::is_sorted(embedded::files().begin(), embedded::files().end()));
+}
+
+TEST_CASE("an embedded architecture is its file and parts of common.json, nothing else") {
+    const Json common = parse_file(fs::path(VRAMFIT_DATA_DIR) / "architectures/common.json");
+    for (const fs::path& path : json_files("architectures")) {
+        if (path.filename() == "common.json") continue;
+        INFO(path.filename());
+        const Json own = parse_file(path);
+        const Json text = Json::parse(*embedded::file("architectures/" + path.filename().string()));
+        for (const auto& [key, value] : own.items()) {
+            if (key != "symbols" && key != "inputs" && key != "blocks" && key != "caches") CHECK(text.at(key) == value);
+        }
+        for (const char* part : {"symbols", "inputs", "blocks"}) {
+            const Json none = Json::object();
+            const Json of_file = own.value(part, none);
+            const Json of_common = common.value(part, none);
+            const Json embedded_part = text.value(part, none);
+            for (const auto& [name, value] : of_file.items()) CHECK(text.at(part).at(name) == value);
+            for (const auto& [name, value] : embedded_part.items()) {
+                INFO(part << ' ' << name);
+                CHECK(value == (of_file.contains(name) ? of_file : of_common).at(name));
+            }
+        }
+        CHECK(text.value("caches", Json::array()).size() == own.value("caches", Json::array()).size());
+    }
+}
+
+TEST_CASE("an embedded architecture reads alone as its file reads with common.json") {
+    std::ifstream in(fs::path(VRAMFIT_DATA_DIR) / "architectures/common.json");
+    const std::string common{std::istreambuf_iterator<char>(in), {}};
+    for (const fs::path& path : json_files("architectures")) {
+        if (path.filename() == "common.json") continue;
+        INFO(path.filename());
+        const auto file = vramfit::Architecture::parse(parse_file(path).dump(), common, path.filename().string());
+        const auto embedded_one = vramfit::Architecture::parse(
+            *embedded::file("architectures/" + path.filename().string()), "{}", path.filename().string());
+        CHECK(embedded_one->name == path.stem().string());
+        CHECK(embedded_one->tensor_templates.size() == file->tensor_templates.size());
+        CHECK(embedded_one->caches.size() == file->caches.size());
+        CHECK(embedded_one->graph.inputs.size() == file->graph.inputs.size());
+        CHECK(embedded_one->graph.pre.size() == file->graph.pre.size());
+        CHECK(embedded_one->graph.layer.size() == file->graph.layer.size());
+        CHECK(embedded_one->graph.head.size() == file->graph.head.size());
+        CHECK(embedded_one->graph.layer.size() > 5);
+    }
 }
 
 TEST_CASE("a path that is no data file gives nothing") {

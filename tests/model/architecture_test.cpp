@@ -42,7 +42,7 @@ TEST_CASE("an architecture reads its own file on top of common.json") {
     CHECK(toy->tensor_templates.size() == 7);
     CHECK(toy->caches.size() == 1);
     CHECK(toy->caches.front().name == "full");
-    CHECK_FALSE(toy->graph.empty());
+    CHECK_FALSE(toy->graph.layer.empty());
     CHECK(toy->names.find("n_embd")); // of common.json
     CHECK(error_after([](Json&) {}) == "no error");
 }
@@ -93,9 +93,10 @@ TEST_CASE("a mistake in a symbol or cache: file and name") {
     CHECK(error_after([](Json& j) { j["symbols"]["n_tokens"] = "2"; }) ==
           "toy.json, symbol 'n_tokens': the name is built in");
     CHECK(error_after([](Json& j) { j["symbols"]["n_x"] = true; }) == "toy.json, symbol 'n_x': no text");
-    CHECK(error_after([](Json& j) { j["caches"][0] = "fulll"; }) == "toy.json: no cache 'fulll' in common.json");
+    CHECK(error_after([](Json& j) { j["caches"][0] = "fulll"; }) ==
+          "toy.json: no cache 'fulll' in common.json, and no \"layers\" here");
     CHECK(error_after([](Json& j) {
-              j["caches"][0] = {{"name", "own"}, {"k", "n_embd +"}};
+              j["caches"][0] = {{"name", "own"}, {"layers", "1"}, {"k", "n_embd +"}};
           }) == "toy.json, cache 'own' k: column 9: a name, a number or '(' expected");
     CHECK(contains(error_after([](Json& j) {
                        j["refusals"] = {{{"when", "1 +"}, {"message", "no"}}};
@@ -137,6 +138,40 @@ TEST_CASE("a mistake inside a block is reported where the block stands") {
     CHECK(
         contains(with_block({"y = ADD n_embd < x x", "z = ADD n_embd < nowhere"}), "toy.json, block 'mine' line 2: "));
     CHECK(contains(with_block({"#mine"}), "'#mine' contains itself"));
+}
+
+TEST_CASE("a graph line with too few sources") {
+    const auto error = [](const std::string& line, int column, const std::string& what) {
+        CHECK(line_error(line) ==
+              "toy.json, graph.layer line 1: column " + std::to_string(column) + ": " + what + " in \"" + line + "\"");
+    };
+    error("y = VIEW n_embd <", 18, "too few sources");
+    error("y = GET_ROWS n_embd, n_outputs <", 33, "too few sources");
+    error("y = SET_ROWS n_embd, n_tokens <", 32, "too few sources");
+    error("y = LIGHTNING_INDEXER n_kv, n_tokens < x", 41, "too few sources");
+    error("y = ADD n_embd, n_tokens < | inplace", 37, "too few sources");
+    error("y = VIEW n_embd < $?no_such", 28, "too few sources"); // a weight that may be absent is none to rely on
+    error("y = SUM_EXPERTS n_embd, n_tokens < x", 37, "SUM_EXPERTS needs one earlier result and n=");
+    error("y = SUM_EXPERTS n_embd, n_tokens < x x | n=2", 45, "SUM_EXPERTS needs one earlier result and n=");
+    error("y = SUM_EXPERTS n_embd, n_tokens < $attn_q | n=2", 49, "SUM_EXPERTS needs one earlier result and n=");
+}
+
+TEST_CASE("a misspelt part of a file is not taken for one that is left out") {
+    CHECK(error_after([](Json& j) { j["refusal"] = Json::array(); }) ==
+          "toy.json: unknown key \"refusal\"; did you mean refusals?");
+    CHECK(error_after([](Json& j) { j["graph"]["heads"] = Json::array(); }) ==
+          "toy.json, graph: unknown key \"heads\"; did you mean head?");
+}
+
+TEST_CASE("more than a thousand symbols are refused") {
+    const auto with_symbols = [](std::size_t n) {
+        return error_after([n](Json& j) {
+            j["symbols"] = Json::object();
+            for (std::size_t i = 0; i < n; ++i) j["symbols"]["s" + std::to_string(i)] = 1;
+        });
+    };
+    CHECK(with_symbols(900) == "no error"); // and those of common.json that it uses
+    CHECK(with_symbols(1001) == "toy.json: more than 1000 symbols");
 }
 
 TEST_CASE("a mistake in an input: file and name") {

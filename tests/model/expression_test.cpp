@@ -1,6 +1,7 @@
 #include "vramfit/model/expression.hpp"
 
 #include "support/errors.hpp"
+#include "support/fixtures.hpp"
 #include "vramfit/model/evaluator.hpp"
 
 #include <nlohmann/json.hpp>
@@ -14,12 +15,16 @@ using test::error_of;
 
 namespace {
 
+const nlohmann::json no_graph = {
+    {"pre", nlohmann::json::array()}, {"layer", nlohmann::json::array()}, {"head", nlohmann::json::array()}};
+
 /// A model of four blocks, the last an MTP block, for whose layer `il` an expression is worked out.
 double value(const std::string& text, int il = 0) {
     const nlohmann::json architecture = {
         {"architecture", "toy"},
         {"symbols", {{"result", text}, {"twice", "2 * n"}, {"odd", "il % 2"}}},
-        {"tensors", {{"output", {"out.weight [1]"}}, {"layer", {"w.weight [1] ? il == 1", "b.bias? [1]"}}}}};
+        {"tensors", {{"output", {"out.weight [1]"}}, {"layer", {"w.weight [1] ? il == 1", "b.bias? [1]"}}}},
+        {"graph", no_graph}};
     Model model;
     model.id = "toy";
     model.architecture = Architecture::parse(architecture.dump(), "{}", "toy.json");
@@ -161,6 +166,51 @@ TEST_CASE("a mistake that only shows with a model names the symbol") {
     CHECK(error_of([] { value("1 % 0"); }) == "a division by zero in architecture toy for toy");
     CHECK(error_of([] { value("pad(1, 0)"); }) == "a division by zero in architecture toy for toy");
     CHECK(error_of([] { value("result + 1"); }) == "symbol 'result' of architecture toy needs itself");
+}
+
+TEST_CASE("symbols that need each other are an Error that names one of them, whatever stands between") {
+    const auto error = [](const nlohmann::json& symbols) {
+        return error_of([&] {
+            const nlohmann::json architecture = {{"architecture", "toy"},
+                                                 {"symbols", symbols},
+                                                 {"tensors", {{"layer", {"w.weight [a]"}}}},
+                                                 {"graph", no_graph}};
+            Model model;
+            model.id = "toy";
+            model.architecture = Architecture::parse(architecture.dump(), "{}", "toy.json");
+            model.hparams.set("block_count", 4);
+            instantiate_tensors(model, {});
+        });
+    };
+    const std::string itself = "symbol 'a' of architecture toy needs itself";
+    CHECK(error({{"a", "1"}}) == "no error");
+    CHECK(error({{"a", "b + 1"}, {"b", "a"}}) == itself);
+    CHECK(error({{"a", "layers_max(b)"}, {"b", "layers_sum(a)"}}) == itself);
+    CHECK(error({{"a", "next(a)"}}) == itself);
+    CHECK(error({{"a", "1 ? 2 : a"}}) == itself); // even where it would never be worked out
+    CHECK(error({{"a", "x ?? (a + 1)"}}) == itself);
+}
+
+TEST_CASE("an evaluator that failed is as good as new") {
+    Model model = test::toy_model();
+    Evaluator evaluator(model);
+    Evaluator untouched(model);
+    const auto parsed = [&](const std::string& text) {
+        NameTable names = model.architecture->names;
+        NameTable tensors = model.architecture->tensors;
+        ExpressionParser in(text, names, tensors);
+        return in.parse();
+    };
+    evaluator.enter_layer(0);
+    untouched.enter_layer(0);
+    const Expression fails = parsed("layers_sum(1 / (1 - il)) + n_embd"); // in layer 1
+    const Expression good = parsed("n_embd * 10 + layers_sum(il + 1) + next(il + 1)");
+    for (int i = 0; i < 200; ++i) {
+        REQUIRE(error_of([&] { evaluator.eval(fails); }) == "a division by zero in architecture toy for toy-0.7m");
+    }
+    evaluator.enter_layer(0);
+    CHECK(evaluator.eval(good) == 2560 + (1 + 2) + 2);
+    CHECK(untouched.eval(good) == 2560 + (1 + 2) + 2);
 }
 
 TEST_CASE("a count is a whole number from 0 to 2^53") {

@@ -86,6 +86,69 @@ TEST_CASE("a new architecture and model: compute buffers, allocated by hand") {
     CHECK(estimator.estimate(off).devices.at(0).compute > 8 * 1024 * 1024);
 }
 
+TEST_CASE("200 questions without an answer do not change the answer to the next") {
+    Estimator asked(test::toy_model());
+    for (int i = 0; i < 200; ++i) {
+        Deployment d = toy_deployment();
+        d.settings.n_seq_max = i % 2 == 0 ? 257 : 1;
+        d.settings.n_ctx = i % 2 == 0 ? 1024 : 1ULL << 60U;
+        REQUIRE(test::error_of([&] { asked.estimate(d); }) != "no error");
+    }
+    const MemoryEstimate e = asked.estimate(toy_deployment());
+    CHECK(e.devices.at(0).compute == 3154048); // as above
+    CHECK(e.devices.at(0).kv_cache == 1048576);
+    CHECK(e.n_nodes == 41);
+}
+
+namespace {
+
+/// The error of an estimate with one more graph line in front of the layer's.
+std::string estimate_error(const std::vector<std::string>& lines, const std::vector<std::string>& block = {}) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(test::toy_json());
+    if (!block.empty()) json["blocks"]["mine"] = block;
+    auto& layer = json["graph"]["layer"];
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        layer.insert(layer.begin() + static_cast<std::ptrdiff_t>(i), lines[i]);
+    Model model = test::toy_model();
+    model.architecture = test::parse_architecture(json.dump());
+    return test::error_of([&] { Estimator(std::move(model)).estimate(toy_deployment()); });
+}
+
+} // namespace
+
+TEST_CASE("a mistake of a graph line that only shows with a model: file, section, line") {
+    const std::string where = "toy.json, graph.layer line 1: ";
+    CHECK(estimate_error({}) == "no error");
+    CHECK(estimate_error({"y = VIEW 1 < x | cut=n_embd * n_tokens"}) == "no error");
+    CHECK(estimate_error({"y = VIEW 1 < x | cut=n_embd * n_tokens + 1"}) ==
+          where + "the view is cut by more than there is");
+    CHECK(estimate_error({"y = SUM_EXPERTS n_embd, n_tokens < x | n=1 - 1"}) == where + "a sum over no experts");
+    CHECK(estimate_error({"y = ADD n_embd - 1000, n_tokens < x"}) == where + "a dimension is not a count: -744.000000");
+    CHECK(estimate_error({"y = ADD n_embd, n_tokens < x $no_such"}) ==
+          where + "toy-0.7m has no tensor 'no_such' in layer 0");
+    CHECK(estimate_error({"#mine * 1024"}, {"y = ADD 1 < x"}) == "no error");
+    CHECK(estimate_error({"#mine * 1025"}, {"y = ADD 1 < x"}) ==
+          "toy.json, block 'mine' line 0: 1025 repetitions are too many");
+    CHECK(estimate_error({"#mine * n_tokens * n_tokens"}, {"y = ADD 1 < x"}) ==
+          "toy.json, block 'mine' line 0: 262144 repetitions are too many");
+}
+
+TEST_CASE("a failed estimate of a model leaves its next one right") {
+    // Divides by zero with one output row alone, in the middle of the graph, in layer 1.
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(test::toy_json());
+    auto& layer = json["graph"]["layer"];
+    layer.insert(layer.begin(), "y = ADD 1 + layers_sum(8 / (n_outputs - 1 + (il == 0 ? 1 : 0))) < x");
+    Model model = test::toy_model();
+    model.architecture = test::parse_architecture(json.dump());
+    Deployment good = toy_deployment();
+    good.settings.n_outputs_max = 2;
+    const std::uint64_t expected = Estimator(model).estimate(good).devices.at(0).compute;
+    Estimator asked(model);
+    for (int i = 0; i < 200; ++i)
+        REQUIRE(test::contains(test::error_of([&] { asked.estimate(toy_deployment()); }), "a division by zero"));
+    CHECK(asked.estimate(good).devices.at(0).compute == expected);
+}
+
 TEST_CASE("a mistake in the new model names it") {
     CHECK(test::contains(test::error_of([] {
                              model_from_entry(R"({"id": "x", "architecture": "toy"})",
