@@ -42,7 +42,7 @@ TEST_CASE("everything on one device but the token embedding") {
     CHECK(p.tied_output == -1);
 }
 
-TEST_CASE("-ngl counts from the end, the output layer first") {
+TEST_CASE("Option -ngl counts from the end, the output layer first") {
     PlacementRequest r;
     r.n_gpu_layers = 1;
     CHECK(layers_on(placed(r), 0) == 1);
@@ -100,7 +100,7 @@ TEST_CASE("shares that cannot be meant are errors") {
     CHECK(error_of([&] { placed(r); }) == "the tensor split gives no device a share");
 }
 
-TEST_CASE("--n-cpu-moe keeps the experts of the first layers on the host, and nothing else of them") {
+TEST_CASE("Option --n-cpu-moe keeps the experts of the first layers on the host, and nothing else of them") {
     const Model qwen = catalog_model("qwen3-30b-a3b");
     PlacementRequest r;
     r.n_cpu_moe = 2;
