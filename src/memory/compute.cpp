@@ -92,17 +92,35 @@ std::optional<ComputePlan> ComputePlanner::plan_folded(const Schedule& s, const 
             return std::nullopt;
     }
     ComputePlan plan = plan_of(s, replayed);
-    const auto& before = s.graph.counts_before;
-    const auto& kinds = builder_.layer_kinds();
-    std::vector<Graph::Counts> counts(builder_.n_kinds()); // of a layer, by kind
-    for (std::size_t i = 0; i < fold.layers.size(); ++i)
-        counts[kinds[static_cast<std::size_t>(fold.layers[i])]] = {before[i + 1].n_nodes - before[i].n_nodes,
-                                                                   before[i + 1].n_leafs - before[i].n_leafs};
-    for (const std::int32_t il : fold.removed) {
-        plan.n_nodes += counts[kinds[static_cast<std::size_t>(il)]].n_nodes;
-        plan.n_leafs += counts[kinds[static_cast<std::size_t>(il)]].n_leafs;
-    }
+    add_removed(s.graph, fold, plan);
     return plan;
+}
+
+/// Counts the nodes and leafs of the layers that a fold left out.
+void ComputePlanner::add_removed(const Graph& graph, const Fold& fold, ComputePlan& plan) const {
+    const auto kind_of = [&](std::int32_t il) { return builder_.layer_kinds()[static_cast<std::size_t>(il)]; };
+    const auto& before = graph.counts_before;
+    const auto counts_at = [&](std::size_t i) {
+        return Graph::Counts{before[i + 1].n_nodes - before[i].n_nodes, before[i + 1].n_leafs - before[i].n_leafs};
+    };
+    std::vector<bool> behind_cut(fold.layers.size());
+    for (const Fold::Cut& cut : fold.cuts) behind_cut[cut.at] = true;
+    std::vector<std::optional<Graph::Counts>> of_kind(builder_.n_kinds());
+    for (std::size_t i = 0; i < fold.layers.size(); ++i) {
+        auto& counts = of_kind[kind_of(fold.layers[i])];
+        if (!behind_cut[i] || !counts) counts = counts_at(i);
+    }
+    for (const Fold::Cut& cut : fold.cuts) {
+        // The state of a recurrent layer is a leaf of the layer before it. Behind a cut that one is missing, and the
+        // layer before the cut has the state of one that was left out.
+        const auto& usual = of_kind[kind_of(fold.layers[cut.at])];
+        if (usual) plan.n_leafs -= counts_at(cut.at).n_leafs - usual->n_leafs;
+    }
+    for (const std::int32_t il : fold.removed) {
+        const auto& counts = of_kind[kind_of(il)];
+        plan.n_nodes += counts->n_nodes;
+        plan.n_leafs += counts->n_leafs;
+    }
 }
 
 ComputePlan ComputePlanner::plan_on_one_device(const Request& r, const ContextPlan& context) {

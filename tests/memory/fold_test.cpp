@@ -62,9 +62,10 @@ void check_model(const std::string& id, FlashAttention flash_attn, Totals& total
     CHECK(plan.device_bytes[0] == whole.replay.buffer_bytes.at(0));
     CHECK(plan.host_bytes == whole.replay.buffer_bytes.at(1));
     CHECK(plan.n_nodes == whole.schedule.graph.n_nodes);
-    // Recurrent state that the layer before reads is counted once more behind a cut: never fewer than there are.
+    // Leafs only matter for llama.cpp's limit on graphs. Where a kind of layer stands only behind cuts, the state that it
+    // shares with the layer before is counted twice (Nemotron-H).
     CHECK(plan.n_leafs >= whole.schedule.graph.n_leafs);
-    CHECK(plan.n_leafs <= whole.schedule.graph.n_leafs + model.n_layer());
+    CHECK(plan.n_leafs <= whole.schedule.graph.n_leafs + 1);
     CHECK(plan.n_splits == whole.schedule.n_splits);
     ++totals.models;
     totals.folded += !fold_layers(GraphBuilder(evaluator).layer_kinds(), 2, 1).cuts.empty();

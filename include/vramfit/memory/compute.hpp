@@ -63,6 +63,7 @@ private:
                        std::span<const std::int32_t> layers);
     bool flash_attention_holds(const Request& request, const ContextPlan& context, const Schedule* whole);
     std::optional<ComputePlan> plan_folded(const Schedule& schedule, const Fold& fold);
+    void add_removed(const Graph& graph, const Fold& fold, ComputePlan& plan) const;
     ComputePlan plan_on_one_device(const Request& request, const ContextPlan& context);
     ComputePlan plan_whole(const Request& request, const ContextPlan& context);
 

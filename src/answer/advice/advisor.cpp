@@ -90,7 +90,8 @@ std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial
     advise_gpu_layers(advisor);
     std::vector<Suggestion> suggestions = advisor.take();
     if (request.strict)
-        std::ranges::stable_partition(suggestions, [](const Suggestion& s) { return s.verdict == Verdict::fit; });
+        std::stable_partition(suggestions.begin(), suggestions.end(),
+                              [](const Suggestion& s) { return s.verdict == Verdict::fit; });
     return suggestions;
 }
 
