@@ -9,6 +9,12 @@
 
 namespace vramfit {
 
+namespace {
+
+constexpr std::size_t max_lines = 200000; // repetitions within repetitions multiply: far above every architecture
+
+} // namespace
+
 GraphBuilder::GraphBuilder(Evaluator& evaluator) : eval_(evaluator), arch_(evaluator.architecture()) {
     classify_layers();
 }
@@ -110,6 +116,8 @@ void GraphBuilder::resolve(const GraphRequest& request, std::span<const GraphLin
                 if (holds) repeat(request, line, lines.subspan(i + 1, line.n_lines), resolved);
                 i += line.n_lines;
             } else if (holds) {
+                if (resolved.size() >= max_lines)
+                    throw Error("more than " + std::to_string(max_lines) + " nodes a layer");
                 resolved.push_back(resolve_line(request, line));
             }
         } catch (const Error& e) {

@@ -254,6 +254,8 @@ Json parse_json(std::string_view text, std::string_view file) {
         const std::size_t end = std::min<std::size_t>(e.byte, text.size());
         const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
         throw Error(std::string(file) + ", line " + std::to_string(line) + ": not valid JSON");
+    } catch (const Json::exception&) { // a number that no double holds
+        throw Error(std::string(file) + ": a number is too large");
     }
 }
 

@@ -8,6 +8,7 @@ namespace vramfit {
 namespace {
 
 constexpr int max_block_depth = 8;
+constexpr std::size_t max_lines = 20000; // blocks within blocks multiply: far above every architecture
 
 } // namespace
 
@@ -89,6 +90,8 @@ void GraphParser::parse_section(const Lines& lines, const std::string& label, st
 
 void GraphParser::parse_line(const std::string& text, const Origin& where, const std::vector<std::uint32_t>& conditions,
                              int depth, std::vector<GraphLine>& out) {
+    if (out.size() >= max_lines)
+        throw Error(where.text() + ": the graph has more than " + std::to_string(max_lines) + " lines");
     GraphLine line;
     line.where = where;
     line.conditions = conditions;
