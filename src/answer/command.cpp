@@ -13,7 +13,7 @@ constexpr std::int64_t safe_all = 999;  // for the models that have more
 /// Puts words behind each other, a flag only where its setting was said.
 class Line {
 public:
-    Line(const RuntimeProfile& runtime) : runtime_(runtime), text_(runtime.program) {}
+    explicit Line(const RuntimeProfile& runtime) : runtime_(runtime), text_(runtime.program) {}
 
     void value(std::string_view setting, const std::string& value) {
         text_ += ' ' + runtime_.flag(setting) + ' ' + value;

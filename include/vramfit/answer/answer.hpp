@@ -116,7 +116,7 @@ Model model_of(const Request& request);
 /// looked for and used.
 Answer answer(const Request& request);
 
-/// The same for many questions about one model: `estimator` is of the model that the request names.
-Answer answer(const Request& request, Estimator& estimator);
+/// The same for many questions about one model: `estimator` is of the model that `asked` names.
+Answer answer(const Request& asked, Estimator& estimator);
 
 } // namespace vramfit
