@@ -143,6 +143,7 @@ RuntimeProfile find_in(const json& document, std::string_view name) {
             throw Error("runtime " + planned.get<std::string>() + " is not described yet; " + described(list) + " are");
     }
     std::vector<std::string_view> known;
+    known.reserve(names.size());
     for (const auto& [written, id] : names) known.push_back(written);
     const std::string near = did_you_mean(name, known);
     throw Error("unknown runtime " + quote(name) + (near.empty() ? "; " + described(list) + " are known" : near));

@@ -9,7 +9,7 @@
 /// Architectures and models that are not the bundled ones.
 namespace vramfit::test {
 
-inline std::string common_json() { return read_file(std::string(VRAMFIT_DATA_DIR) + "/architectures/common.json"); }
+inline std::string common_json() { return read_file(VRAMFIT_DATA_DIR "/architectures/common.json"); }
 
 /// An architecture from its text, with the bundled common.json.
 inline std::shared_ptr<const Architecture> parse_architecture(const std::string& json) {
@@ -18,12 +18,12 @@ inline std::shared_ptr<const Architecture> parse_architecture(const std::string&
 
 /// tests/fixtures/architectures/toy.json: a transformer small enough to be worked out by hand.
 inline std::string toy_json() {
-    return read_file(std::string(VRAMFIT_TEST_DATA) + "/../fixtures/architectures/toy.json");
+    return read_file(VRAMFIT_TEST_DATA "/../fixtures/architectures/toy.json");
 }
 
 /// The model of tests/fixtures/models/toy.json.
 inline Model toy_model() {
-    const auto file = nlohmann::json::parse(read_file(std::string(VRAMFIT_TEST_DATA) + "/../fixtures/models/toy.json"));
+    const auto file = nlohmann::json::parse(read_file(VRAMFIT_TEST_DATA "/../fixtures/models/toy.json"));
     return model_from_entry(file["models"][0].dump(), parse_architecture(toy_json()));
 }
 

@@ -48,7 +48,7 @@ struct RuntimeProfile {
 RuntimeProfile find_runtime(std::string_view name);
 
 /// The same among the profiles of `json`, the text of a file like data/runtimes.json.
-RuntimeProfile find_runtime(std::string_view name, std::string_view json);
+RuntimeProfile find_runtime(std::string_view name, std::string_view text);
 
 /// Every profile, in the order of the file.
 std::vector<RuntimeProfile> runtimes();
