@@ -141,6 +141,8 @@ Deployment Judge::deployment(const Request& request) const {
     if (outputs == RuntimeProfile::Outputs::slots)
         s.n_outputs_max = s.n_seq_max * (1 + (request.mtp ? runtime_.draft_tokens : 0));
 
+    if (request.n_gpu_layers == gpu_layers_auto)
+        throw Error("--gpu-layers auto is not known yet; give a number or all");
     PlacementRequest& p = d.placement;
     p.n_devices = static_cast<std::uint32_t>(devices_.size());
     p.n_gpu_layers = request.n_gpu_layers.value_or(-1);

@@ -119,13 +119,43 @@ std::optional<FlashAttention> flash_attention(const ParsedArguments& arguments) 
     return static_cast<FlashAttention>(choose("--flash-attn", *given, choices, 3));
 }
 
-std::optional<std::int64_t> gpu_layers(const ParsedArguments& arguments) {
-    const auto given = arguments.value("--gpu-layers");
+std::optional<std::int64_t> gpu_layers(const ParsedArguments& arguments, std::string_view option) {
+    const auto given = arguments.value(option);
     if (!given) return std::nullopt;
-    if (*given == "all") return -1;
+    if (*given == "all") return gpu_layers_all;
+    if (*given == "auto") return gpu_layers_auto;
     const auto layers = whole_number(*given, 0, most_layers);
-    if (!layers) throw Error("--gpu-layers must be a number of layers or all, not " + quote(*given));
+    if (!layers) throw Error(std::string(option) + " must be a number of layers, all or auto, not " + quote(*given));
     return static_cast<std::int64_t>(*layers);
+}
+
+std::optional<SplitMode> split_mode(const ParsedArguments& arguments) {
+    const auto given = arguments.value("--split-mode");
+    if (!given) return std::nullopt;
+    const auto value = [](SplitMode mode) { return static_cast<int>(mode); };
+    const std::array<Choice, 3> choices{
+        {{"none", value(SplitMode::none)}, {"layer", value(SplitMode::layer)}, {"row", value(SplitMode::row)}}};
+    return static_cast<SplitMode>(choose("--split-mode", *given, choices, 3));
+}
+
+std::optional<DraftRequest> draft(const ParsedArguments& arguments) {
+    const Reader reader(arguments);
+    const auto model = arguments.value("--model-draft");
+    if (!model) {
+        for (const std::string_view option :
+             {"--quant-draft", "--gpu-layers-draft", "--cache-type-k-draft", "--cache-type-v-draft"}) {
+            if (arguments.has(option))
+                throw Error(std::string(option) + " is about a draft model: name it with --model-draft");
+        }
+        return std::nullopt;
+    }
+    DraftRequest request;
+    request.model = *model;
+    request.quant = arguments.value("--quant-draft");
+    request.n_gpu_layers = gpu_layers(arguments, "--gpu-layers-draft");
+    request.type_k = reader.cache_type("--cache-type-k-draft");
+    request.type_v = reader.cache_type("--cache-type-v-draft");
+    return request;
 }
 
 /// "3,1" or "3/1", as llama.cpp has it.
@@ -166,8 +196,11 @@ void read_settings(const ParsedArguments& arguments, Request& request) {
     if (!slots.empty()) request.kv_unified = slots == "--kv-unified";
     request.n_batch = reader.count("--batch-size", 1, most_tokens);
     request.n_ubatch = reader.count("--ubatch-size", 1, most_tokens);
-    request.n_gpu_layers = gpu_layers(arguments);
+    request.n_gpu_layers = gpu_layers(arguments, "--gpu-layers");
     request.tensor_split = tensor_split(arguments);
+    request.split_mode = split_mode(arguments);
+    request.main_gpu = static_cast<std::uint32_t>(reader.count("--main-gpu", 0, most_devices - 1).value_or(0));
+    request.override_tensors = arguments.values("--override-tensor");
     const auto layers = reader.count("--n-cpu-moe", 0, most_layers);
     const bool all_experts = arguments.last_of({"--cpu-moe", "--n-cpu-moe"}) == "--cpu-moe";
     request.n_cpu_moe =
@@ -177,6 +210,10 @@ void read_settings(const ParsedArguments& arguments, Request& request) {
     request.swa_full = reader.has("--swa-full");
     request.embeddings = reader.has("--embeddings");
     request.mtp = reader.has("--mtp");
+    request.projector = arguments.value("--mmproj");
+    request.projector_offload = !reader.has("--no-mmproj-offload");
+    request.draft = draft(arguments);
+    request.adapters = arguments.values("--lora");
     request.imatrix = !reader.has("--no-imatrix");
 }
 
@@ -207,6 +244,8 @@ void read_question(const ParsedArguments& arguments, Request& request) {
     request.free = reader.size("--free");
     request.reserve = reader.size("--reserve");
     request.margin = reader.size("--margin");
+    request.ram = reader.size("--ram");
+    request.catalogs = arguments.values("--catalog");
     if (const auto runtime = arguments.value("--runtime")) request.runtime = *runtime;
 }
 

@@ -14,7 +14,18 @@
 namespace vramfit::cli {
 namespace {
 
-constexpr std::array<std::string_view, 4> commands{"fit", "models", "gpus", "quants"};
+/// A command beside the main job.
+struct Command {
+    std::string_view name;
+    std::span<const OptionSpec> (*options)();
+    CommandResult (*run)(Arguments arguments, const Terminal& terminal);
+};
+
+constexpr std::array commands{
+    Command{"models", listing_options, models_command},
+    Command{"gpus", listing_options, gpus_command},
+    Command{"quants", listing_options, quants_command},
+};
 
 /// Whether an option that answers by itself is among the arguments, as an option and not as the value of one.
 bool asks_for(Arguments arguments, std::span<const OptionSpec> options, std::string_view name) {
@@ -23,7 +34,10 @@ bool asks_for(Arguments arguments, std::span<const OptionSpec> options, std::str
 }
 
 CommandResult unknown_command(std::string_view name) {
-    const std::string hint = did_you_mean(name, commands);
+    std::vector<std::string_view> known{"fit"};
+    known.reserve(commands.size() + 1);
+    for (const Command& command : commands) known.push_back(command.name);
+    const std::string hint = did_you_mean(name, known);
     throw Error("unknown command " + quote(name) +
                 (hint.empty() ? "; a model is given with --model, see vramfit --help" : hint));
 }
@@ -34,18 +48,15 @@ CommandResult fit(Arguments arguments, const Terminal& terminal, const AnswerFun
     return fit_command(arguments, terminal, answer);
 }
 
-CommandResult listing(std::string_view command, Arguments arguments, const Terminal& terminal) {
-    if (asks_for(arguments, listing_options(), "--help")) return {help_text(command)};
-    if (command == "models") return models_command(arguments, terminal);
-    return command == "gpus" ? gpus_command(arguments, terminal) : quants_command(arguments, terminal);
-}
-
 CommandResult dispatch(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer) {
     if (arguments.empty() || arguments.front().starts_with('-')) return fit(arguments, terminal, answer);
-    const std::string& command = arguments.front();
-    if (std::find(commands.begin(), commands.end(), command) == commands.end()) return unknown_command(command);
+    const std::string& name = arguments.front();
     const Arguments rest = arguments.subspan(1);
-    return command == "fit" ? fit(rest, terminal, answer) : listing(command, rest, terminal);
+    if (name == "fit") return fit(rest, terminal, answer);
+    const auto command = std::ranges::find(commands, name, &Command::name);
+    if (command == commands.end()) return unknown_command(name);
+    if (asks_for(rest, command->options(), "--help")) return {help_text(name)};
+    return command->run(rest, terminal);
 }
 
 } // namespace

@@ -17,9 +17,7 @@ inline std::shared_ptr<const Architecture> parse_architecture(const std::string&
 }
 
 /// tests/fixtures/architectures/toy.json: a transformer small enough to be worked out by hand.
-inline std::string toy_json() {
-    return read_file(VRAMFIT_TEST_DATA "/../fixtures/architectures/toy.json");
-}
+inline std::string toy_json() { return read_file(VRAMFIT_TEST_DATA "/../fixtures/architectures/toy.json"); }
 
 /// The model of tests/fixtures/models/toy.json.
 inline Model toy_model() {

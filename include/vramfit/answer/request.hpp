@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vramfit/memory/placement.hpp"
 #include "vramfit/memory/settings.hpp"
 #include "vramfit/model/tensor_type.hpp"
 
@@ -9,6 +10,17 @@
 #include <vector>
 
 namespace vramfit {
+
+inline constexpr std::int64_t gpu_layers_all = -1;  ///< of Request::n_gpu_layers
+inline constexpr std::int64_t gpu_layers_auto = -2; ///< as many as llama.cpp's own `--fit` would take
+
+/// A second, smaller model that drafts tokens for the first (`-md`).
+struct DraftRequest {
+    std::string model;
+    std::optional<std::string> quant; ///< as the main model's, where it is not said
+    std::optional<std::int64_t> n_gpu_layers;
+    std::optional<TensorType> type_k, type_v;
+};
 
 /// A question as a person asks it: names as typed, and only what was said. What was left out takes the runtime's default.
 struct Request {
@@ -25,9 +37,19 @@ struct Request {
     std::optional<std::uint64_t> parallel; ///< slots
     std::optional<bool> kv_unified;
     std::optional<std::uint64_t> n_batch, n_ubatch;
-    std::optional<std::int64_t> n_gpu_layers; ///< -1: all
+    std::optional<std::int64_t> n_gpu_layers; ///< gpu_layers_all, gpu_layers_auto, or so many
     std::vector<double> tensor_split;
-    std::uint32_t n_cpu_moe = 0; ///< UINT32_MAX: the experts of every layer
+    std::optional<SplitMode> split_mode;
+    std::uint32_t main_gpu = 0;
+    std::uint32_t n_cpu_moe = 0;               ///< UINT32_MAX: the experts of every layer
+    std::vector<std::string> override_tensors; ///< "REGEX=BUFFER", several of them divided by commas
+    std::optional<std::string> projector;      ///< file or name of a multimodal projector
+    bool projector_offload = true;             ///< it lies on a GPU
+    std::optional<DraftRequest> draft;
+    std::vector<std::string> adapters; ///< files of LoRA adapters
+    std::optional<std::uint64_t> ram;  ///< bytes of the computer's own memory
+    std::vector<std::string> catalogs; ///< files of further models, before the bundled ones
+    bool use_environment = true;       ///< the runtime's environment variables count
     bool op_offload = true;
     bool kv_offload = true;
     bool swa_full = false;

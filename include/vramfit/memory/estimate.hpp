@@ -34,8 +34,11 @@ struct DeviceMemory {
     std::uint64_t kv_cache = 0;
     std::uint64_t recurrent_state = 0;
     std::uint64_t compute = 0;
+    std::uint64_t adapters = 0;  ///< LoRA adapters
+    std::uint64_t projector = 0; ///< of images or sound, with its own compute buffer
+    std::uint64_t draft = 0;     ///< the draft model with its cache and compute buffer
 
-    std::uint64_t sum() const { return weights + kv_cache + recurrent_state + compute; }
+    std::uint64_t sum() const { return weights + kv_cache + recurrent_state + compute + adapters + projector + draft; }
 };
 
 struct HostMemory : DeviceMemory {

@@ -3,6 +3,7 @@
 #include "vramfit/model/model.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace vramfit {
@@ -10,12 +11,30 @@ namespace vramfit {
 /// Devices are counted from 0 in the order in which they were given; the host is `host_device`.
 inline constexpr std::int32_t host_device = -1;
 
+/// How a model is spread over several devices (llama.h, `llama_split_mode`).
+enum class SplitMode : std::uint8_t {
+    none,  ///< everything on the main device
+    layer, ///< whole layers
+    row,   ///< layers, and the rows of their matrices over all devices
+};
+
+/// The tensors whose full name a regular expression finds (`-ot`): where they lie, wherever their layer does.
+struct TensorOverride {
+    std::string pattern; ///< ECMAScript, searched for anywhere in the name
+    std::int32_t device = host_device;
+
+    bool operator==(const TensorOverride&) const = default;
+};
+
 /// Which layers are asked to lie where.
 struct PlacementRequest {
     std::uint32_t n_devices = 1;
     std::int64_t n_gpu_layers = -1;   ///< layers counted from the end, the output layer being one; -1: all
     std::vector<double> tensor_split; ///< shares of the devices; empty: equal
     std::uint32_t n_cpu_moe = 0;      ///< the experts of that many first layers stay on the host; UINT32_MAX: of all
+    std::vector<TensorOverride> overrides; ///< the first that matches a tensor decides; before `n_cpu_moe`
+    SplitMode split_mode = SplitMode::layer;
+    std::uint32_t main_device = 0; ///< with SplitMode::none and row
 
     bool operator==(const PlacementRequest&) const = default;
 };

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "vramfit/base/environment.hpp"
+#include "vramfit/model/model.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramfit {
+
+/// Reads the next bytes of a stream into `buffer`; returns how many, 0 at its end.
+using ByteStream = std::function<std::size_t(std::span<std::byte> buffer)>;
+
+/// Where models may come from beside the bundled catalog.
+struct ModelSources {
+    std::vector<std::string> catalogs;               ///< files of further models, before the bundled ones
+    Environment environment = process_environment(); ///< tells where stores and catalogs lie
+    ByteStream standard_input;                       ///< of the model "-"; empty: none
+};
+
+/// A model, and what its source says beside its shape.
+struct SourcedModel {
+    Model model;
+    std::optional<std::uint64_t> n_ctx;   ///< the context that the source wants it to run with (Ollama's num_ctx)
+    std::optional<std::string> projector; ///< file of the projector that belongs to it
+    std::vector<std::string> notes;       ///< what an answer should mention
+};
+
+/// The model that `name` means: "-" (standard input), "ollama:NAME", a file or folder that exists or looks like one
+/// (a slash in front or a file's ending), else a name of the catalogs. Throws Error where there is none such, where it
+/// cannot be read, and for a model that llama.cpp cannot load.
+SourcedModel load_model(std::string_view name, const ModelSources& sources);
+
+} // namespace vramfit
