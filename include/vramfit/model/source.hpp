@@ -1,21 +1,16 @@
 #pragma once
 
+#include "vramfit/base/byte_stream.hpp"
 #include "vramfit/base/environment.hpp"
 #include "vramfit/model/model.hpp"
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace vramfit {
-
-/// Reads the next bytes of a stream into `buffer`; returns how many, 0 at its end.
-using ByteStream = std::function<std::size_t(std::span<std::byte> buffer)>;
 
 /// Where models may come from beside the bundled catalog.
 struct ModelSources {
