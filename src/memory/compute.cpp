@@ -46,7 +46,7 @@ Schedule ComputePlanner::scheduled(const Request& r, const ContextPlan& context,
     const ScheduleRequest schedule_request{r.placement.n_devices,
                                            r.settings.op_offload,
                                            pipeline,
-                                           whole,
+                                           whole && !r.placement.no_alloc,
                                            &r.placement,
                                            !r.settings.offload_kqv && !flash_attn};
     Graph graph = builder_.build(request, layers, std::move(spare_.graph));
@@ -160,7 +160,7 @@ ComputePlan ComputePlanner::plan_whole(const Request& r, const ContextPlan& cont
     if (r.settings.flash_attn == FlashAttention::automatic) flash_attn = flash_attention_holds(r, context, nullptr);
     Schedule s = scheduled(r, context, flash_attn, all_.layers);
     Replay replayed = replay(s, r.placement.n_devices, {}, std::move(replay_));
-    if (r.placement.n_devices > 1 && r.placement.all_offloaded) {
+    if (r.placement.n_devices > 1 && r.placement.all_offloaded && !r.placement.no_alloc) {
         // A real load reserves the graph of one token a sequence, too; a pool keeps the larger need.
         const Replay token =
             replay(scheduled(r, token_context(context), flash_attn, all_.layers), r.placement.n_devices);
