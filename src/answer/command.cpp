@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <string_view>
 
 namespace vramfit {
 namespace {
@@ -40,6 +42,27 @@ std::string shares_text(const std::vector<double>& shares) {
     return text;
 }
 
+const char* split_mode_text(SplitMode mode) {
+    switch (mode) {
+    case SplitMode::none: return "none";
+    case SplitMode::row: return "row";
+    case SplitMode::layer: break;
+    }
+    return "layer";
+}
+
+/// As a shell reads it back: in single quotes where it is more than letters, digits and what no shell minds.
+std::string shell_word(const std::string& text) {
+    const auto plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("=,._-/:+").find(c) != std::string_view::npos;
+    };
+    if (!text.empty() && std::ranges::all_of(text, plain)) return text;
+    std::string word = "'";
+    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
+}
+
 } // namespace
 
 std::string gpu_layers_text(const Model& model, std::int64_t n_gpu_layers) {
@@ -70,6 +93,9 @@ std::string command_line(const Judge& judge, const Request& request, const std::
     line.number("n_ctx", request.n_ctx);
     line.value("gpu_layers", gpu_layers_text(judge.model(), request.n_gpu_layers.value_or(-1)));
     if (!request.tensor_split.empty()) line.value("tensor_split", shares_text(request.tensor_split));
+    if (request.split_mode) line.value("split_mode", split_mode_text(*request.split_mode));
+    if (request.main_gpu > 0) line.number("main_gpu", request.main_gpu);
+    for (const std::string& overrides : request.override_tensors) line.value("override_tensor", shell_word(overrides));
     const bool all_experts = request.n_cpu_moe == std::numeric_limits<std::uint32_t>::max();
     line.bare("cpu_moe", all_experts);
     if (request.n_cpu_moe > 0 && !all_experts) line.number("n_cpu_moe", request.n_cpu_moe);

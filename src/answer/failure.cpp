@@ -1,5 +1,7 @@
 #include "failure.hpp"
 
+#include "overrides.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -18,17 +20,6 @@ constexpr std::array<Stage, 4> stages{{
     {"recurrent_state", "context", &DeviceMemory::recurrent_state},
     {"compute", "context", &DeviceMemory::compute},
 }};
-
-const char* backend_of(Device::Kind kind) {
-    switch (kind) {
-    case Device::Kind::rocm: return "rocm";
-    case Device::Kind::metal: return "metal";
-    case Device::Kind::vulkan: return "vulkan";
-    case Device::Kind::cuda:
-    case Device::Kind::generic: break;
-    }
-    return "cuda";
-}
 
 } // namespace
 

@@ -1,5 +1,6 @@
 #include "judge.hpp"
 
+#include "overrides.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/embedded_data.hpp"
 #include "vramfit/base/error.hpp"
@@ -147,6 +148,7 @@ Deployment Judge::deployment(const Request& request) const {
     p.n_devices = static_cast<std::uint32_t>(devices_.size());
     p.n_gpu_layers = request.n_gpu_layers.value_or(-1);
     p.n_cpu_moe = request.n_cpu_moe;
+    p.overrides = parse_overrides(request.override_tensors, devices_, runtime_);
     p.tensor_split = request.tensor_split;
     if (p.tensor_split.empty() && devices_.size() > 1) {
         // llama.cpp splits by the free memory that a device reports once its context exists (llama-model.cpp).

@@ -1,6 +1,7 @@
 #include "notes.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/base/quote.hpp"
 #include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
@@ -71,6 +72,13 @@ void note_attention(Notes& notes, const Trial& trial) {
         notes.push_back("flash attention is off: there is no CUDA kernel for this model with these cache types");
 }
 
+void note_overrides(Notes& notes, Judge& judge, const Trial& trial) {
+    for (const TensorOverride& o : trial.deployment.placement.overrides) {
+        if (!judge.estimator().matches_any(o.pattern))
+            notes.push_back("the pattern " + quote(o.pattern) + " matches no tensor of " + judge.model().id);
+    }
+}
+
 void note_placement(Notes& notes, const Judge& judge, const Trial& trial) {
     const std::int64_t n_items = std::int64_t{judge.model().n_block()} + 1;
     const std::int64_t n_asked = trial.deployment.placement.n_gpu_layers;
@@ -114,6 +122,7 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     note_slots(notes, request, trial);
     note_attention(notes, trial);
     note_placement(notes, judge, trial);
+    note_overrides(notes, judge, trial);
     note_weights(notes, judge, trial);
     note_devices(notes, judge);
     return notes;

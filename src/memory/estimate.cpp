@@ -27,6 +27,7 @@ std::uint64_t alloc_size(const Tensor& tensor, TensorType type, std::int32_t dev
 
 Estimator::Estimator(Model model)
     : model_(std::make_unique<const Model>(std::move(model))),
+      patterns_(*model_),
       eval_(*model_),
       planner_(eval_) {}
 
@@ -77,13 +78,15 @@ void Estimator::place_weights(const Weights& w, Placed& placed) {
     for (std::size_t i = 0; i < model_->tensors.size(); ++i) {
         if (!placement.loaded[i]) continue;
         const Tensor& tensor = model_->tensors[i];
-        if (tensor.section == TensorSection::each) {
+        const bool pinned = !placement.pinned.empty() && placement.pinned[i];
+        if (tensor.section == TensorSection::each && !pinned) {
             for (const std::int32_t device : devices_of_shared(tensor, placement)) add(tensor, w.types[i], device);
             continue;
         }
         add(tensor, w.types[i], placement.tensor_device[i]);
-        if (static_cast<std::int32_t>(i) == placement.tied_output && placement.output_device() != host_device)
-            add(tensor, w.types[i], placement.output_device());
+        if (static_cast<std::int32_t>(i) == placement.tied_output &&
+            placement.tied_device != placement.tensor_device[i])
+            add(tensor, w.types[i], placement.tied_device);
     }
 }
 
@@ -116,7 +119,9 @@ const Estimator::Placed& Estimator::placed(const Deployment& d) {
     const auto known = std::ranges::find_if(placed_, same);
     if (known != placed_.end()) return *known;
     if (placed_.size() == n_remembered) placed_.erase(placed_.begin());
-    Placed p{d.file_type, d.imatrix, d.settings.mtp, d.placement, place(*model_, d.placement, d.settings.mtp), {}, {}};
+    Placed p{
+        d.file_type, d.imatrix, d.settings.mtp, d.placement, place(*model_, d.placement, d.settings.mtp, patterns_),
+        {},          {}};
     p.devices.resize(d.placement.n_devices);
     place_weights(weights(d.file_type, d.imatrix), p);
     placed_.push_back(std::move(p));
@@ -168,7 +173,7 @@ MemoryEstimate Estimator::estimate(const Deployment& deployment) {
 }
 
 std::uint64_t Estimator::kv_bytes_per_token(const Deployment& deployment) {
-    const Placement placement = place(*model_, deployment.placement, deployment.settings.mtp);
+    const Placement placement = place(*model_, deployment.placement, deployment.settings.mtp, patterns_);
     const auto cache_bytes = [&](const ContextPlan& context) {
         std::uint64_t sum = 0;
         for (const Cache& cache : caches(deployment.settings, context, placement)) {

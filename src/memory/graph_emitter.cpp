@@ -257,7 +257,7 @@ std::int32_t GraphEmitter::weight_leaf(const SourceRef& ref, const GraphLine& li
                     std::to_string(il_));
     }
     const Tensor& weight = model_.tensors[static_cast<std::size_t>(index)];
-    const std::int32_t device = tied ? request_.placement->output_device() : weight_device(weight, index);
+    const std::int32_t device = tied ? request_.placement->tied_device : weight_device(weight, index);
     std::int32_t& slot = tied                                    ? output_copy_
                          : weight.section == TensorSection::each ? shared_weights_[{index, device}]
                                                                  : weights_[static_cast<std::size_t>(index)];
@@ -273,9 +273,11 @@ std::int32_t GraphEmitter::weight_leaf(const SourceRef& ref, const GraphLine& li
 }
 
 std::int32_t GraphEmitter::weight_device(const Tensor& weight, std::int32_t index) const {
-    if (weight.section == TensorSection::each && il_ >= 0)
-        return request_.placement->layer_device[static_cast<std::size_t>(il_)];
-    return request_.placement->tensor_device[static_cast<std::size_t>(index)];
+    const Placement& placement = *request_.placement;
+    const bool pinned = !placement.pinned.empty() && placement.pinned[static_cast<std::size_t>(index)];
+    if (weight.section == TensorSection::each && il_ >= 0 && !pinned)
+        return placement.layer_device[static_cast<std::size_t>(il_)];
+    return placement.tensor_device[static_cast<std::size_t>(index)];
 }
 
 std::int32_t GraphEmitter::cache_leaf(const SourceRef& ref, const GraphLine& line) {

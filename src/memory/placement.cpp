@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 
 namespace vramfit {
@@ -53,6 +54,20 @@ bool is_expert(std::string_view name) {
     return false;
 }
 
+bool is_in(LayerPart part, std::string_view name) {
+    switch (part) {
+    case LayerPart::experts: return is_expert(name);
+    case LayerPart::ffn:
+        if (name.starts_with("ffn_up")) return true;
+        [[fallthrough]];
+    case LayerPart::down_and_gate:
+        if (name.starts_with("ffn_gate")) return true;
+        [[fallthrough]];
+    case LayerPart::down: break;
+    }
+    return name.starts_with("ffn_down");
+}
+
 bool is_loaded(const Tensor& tensor, std::int32_t n_layer, bool mtp) {
     if (tensor.layer < n_layer || tensor.mtp_loading == MtpLoading::always) return true;
     return mtp && tensor.mtp_loading == MtpLoading::with_mtp;
@@ -72,39 +87,96 @@ std::int32_t tied_output(const Model& model) {
     return wanted ? embedding : -1;
 }
 
-} // namespace
+/// What the overrides say of a tensor: the first one whose pattern matches decides.
+class Overrides {
+public:
+    Overrides(const PlacementRequest& request, TensorPatterns& patterns) : request_(request) {
+        for (const TensorOverride& o : request.overrides) {
+            if (o.device < host_device || o.device >= static_cast<std::int32_t>(request.n_devices))
+                throw Error("an override names device " + std::to_string(o.device) + " of " +
+                            std::to_string(request.n_devices));
+            matches_.push_back(&patterns.matches(o.pattern)); // stays where it is
+        }
+    }
 
-Placement place(const Model& model, const PlacementRequest& request, bool mtp) {
-    Placement placement;
-    placement.n_devices = request.n_devices;
-    placement.overridden = request.n_cpu_moe > 0;
-    placement.layer_device = place_layers(model.n_block(), request);
-    placement.all_offloaded = std::ranges::find(placement.layer_device, host_device) == placement.layer_device.end();
+    bool empty() const { return matches_.empty(); }
 
+    std::optional<std::int32_t> device_of(std::size_t tensor) const {
+        for (std::size_t i = 0; i < matches_.size(); ++i) {
+            if ((*matches_[i])[tensor]) return request_.overrides[i].device;
+        }
+        return std::nullopt;
+    }
+
+private:
+    const PlacementRequest& request_;
+    std::vector<const std::vector<bool>*> matches_;
+};
+
+std::int32_t device_by_section(const Tensor& tensor, const Placement& placement) {
+    switch (tensor.section) {
+    case TensorSection::input: break;
+    case TensorSection::first:
+    case TensorSection::each: return placement.layer_device.front();
+    case TensorSection::output: return placement.output_device();
+    case TensorSection::layer: return placement.layer_device[static_cast<std::size_t>(tensor.layer)];
+    }
+    return host_device;
+}
+
+void place_tensors(const Model& model, const PlacementRequest& request, TensorPatterns& patterns,
+                   Placement& placement) {
+    const Overrides overrides(request, patterns);
     std::vector<bool> expert(model.tensor_names.size());
     for (std::size_t i = 0; i < expert.size(); ++i) expert[i] = is_expert(model.tensor_names[i]);
-
-    const auto n_layer = static_cast<std::int32_t>(model.n_layer());
+    std::vector<const PartOverride*> part_of(placement.layer_device.size());
+    for (const PartOverride& part : request.parts) part_of.at(part.layer) = &part;
     placement.tensor_device.reserve(model.tensors.size());
-    placement.loaded.reserve(model.tensors.size());
-    for (const Tensor& tensor : model.tensors) {
-        std::int32_t device = host_device;
-        switch (tensor.section) {
-        case TensorSection::input: break;
-        case TensorSection::first:
-        case TensorSection::each: device = placement.layer_device.front(); break;
-        case TensorSection::output: device = placement.output_device(); break;
-        case TensorSection::layer:
-            device = placement.layer_device[static_cast<std::size_t>(tensor.layer)];
-            if (expert[tensor.name] && static_cast<std::uint32_t>(tensor.layer) < request.n_cpu_moe)
-                device = host_device;
-            break;
+    if (!overrides.empty()) placement.pinned.resize(model.tensors.size());
+    for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+        const Tensor& tensor = model.tensors[i];
+        const bool on_cpu = tensor.section == TensorSection::layer && expert[tensor.name] &&
+                            static_cast<std::uint32_t>(tensor.layer) < request.n_cpu_moe;
+        std::int32_t device = on_cpu ? host_device : device_by_section(tensor, placement);
+        if (tensor.section == TensorSection::layer) {
+            const PartOverride* part = part_of[static_cast<std::size_t>(tensor.layer)];
+            if (part != nullptr && is_in(part->part, model.tensor_names[tensor.name])) device = part->device;
+        }
+        if (const auto asked = overrides.device_of(i)) {
+            device = *asked;
+            placement.pinned[i] = true;
         }
         placement.tensor_device.push_back(device);
-        placement.loaded.push_back(is_loaded(tensor, n_layer, mtp));
     }
+}
+
+} // namespace
+
+Placement place(const Model& model, const PlacementRequest& request, bool mtp, TensorPatterns& patterns) {
+    Placement placement;
+    placement.n_devices = request.n_devices;
+    placement.overridden = request.n_cpu_moe > 0 || !request.overrides.empty() || !request.parts.empty();
+    placement.no_alloc = request.no_alloc;
+    placement.layer_device = place_layers(model.n_block(), request);
+    placement.all_offloaded = std::ranges::find(placement.layer_device, host_device) == placement.layer_device.end();
+    place_tensors(model, request, patterns, placement);
+
+    const auto n_layer = static_cast<std::int32_t>(model.n_layer());
+    placement.loaded.reserve(model.tensors.size());
+    for (const Tensor& tensor : model.tensors) placement.loaded.push_back(is_loaded(tensor, n_layer, mtp));
+
     placement.tied_output = tied_output(model);
+    placement.tied_device = placement.output_device();
+    // Both have the name of the embedding: what matches one matches the other.
+    const auto tied = static_cast<std::size_t>(placement.tied_output);
+    if (placement.tied_output >= 0 && !placement.pinned.empty() && placement.pinned[tied])
+        placement.tied_device = placement.tensor_device[tied];
     return placement;
+}
+
+Placement place(const Model& model, const PlacementRequest& request, bool mtp) {
+    TensorPatterns patterns(model);
+    return place(model, request, mtp, patterns);
 }
 
 } // namespace vramfit

@@ -50,9 +50,11 @@ void check_texts(const RuntimeProfile& p) {
         if (!texts.contains(key))
             throw Error("runtimes.json: " + quote(p.id) + " lacks the " + std::string(kind) + " " + std::string(key));
     };
-    for (const char* setting : {"model", "n_ctx", "gpu_layers", "tensor_split", "n_cpu_moe", "cpu_moe", "cache_type_k",
-                                "cache_type_v", "flash_attn", "parallel", "kv_unified", "no_kv_unified", "n_batch",
-                                "n_ubatch", "no_op_offload", "no_kv_offload", "swa_full", "embeddings", "mtp"})
+    for (const char* setting :
+         {"model",           "n_ctx",      "gpu_layers",    "tensor_split", "split_mode",   "main_gpu",
+          "override_tensor", "n_cpu_moe",  "cpu_moe",       "cache_type_k", "cache_type_v", "flash_attn",
+          "parallel",        "kv_unified", "no_kv_unified", "n_batch",      "n_ubatch",     "no_op_offload",
+          "no_kv_offload",   "swa_full",   "embeddings",    "mtp"})
         need(p.flags, "flag", setting);
     for (const char* part : {"weights", "kv_cache", "recurrent_state", "compute"}) need(p.failures, "failure", part);
     for (const char* backend : {"cuda", "metal", "vulkan"}) need(p.allocations, "allocation", backend);

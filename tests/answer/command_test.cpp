@@ -28,6 +28,12 @@ TEST_CASE("the command says what was said, and the context") {
     request.tensor_split = {2, 1.5};
     request.n_cpu_moe = std::numeric_limits<std::uint32_t>::max();
     CHECK(answer(request).command == "llama-cli -m MODEL.gguf -c 8192 -ngl 99 -ts 2,1.5 --cpu-moe");
+    request.n_cpu_moe = 0;
+    request.split_mode = SplitMode::layer;
+    request.main_gpu = 1;
+    request.override_tensors = {"ffn_up=CPU,ffn_down=CUDA1", "blk\\.(1|2)\\.=CUDA0", "it's=CPU"};
+    CHECK(answer(request).command == "llama-cli -m MODEL.gguf -c 8192 -ngl 99 -ts 2,1.5 -sm layer -mg 1 "
+                                     "-ot ffn_up=CPU,ffn_down=CUDA1 -ot 'blk\\.(1|2)\\.=CUDA0' -ot 'it'\\''s=CPU'");
 }
 
 TEST_CASE("99 layers are not all of a model that has more") {

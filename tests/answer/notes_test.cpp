@@ -46,3 +46,11 @@ TEST_CASE("more context than trained: what it means is the model's") {
     CHECK_FALSE(has_note(answer(question("mamba-2.8b", "q8_0", 65536, "24GB")), "trained for"));
     CHECK(has_note(answer(question("bge-large-en-v1.5", "f16", 8192, "24GB")), "it has no positions beyond it"));
 }
+
+TEST_CASE("a pattern of an override that matches nothing is noted", "[overrides]") {
+    Request request = llama_8b(8192, "24GB");
+    request.override_tensors = {"ffn_up=CPU,exps=CPU"};
+    const Answer answered = answer(request);
+    CHECK(has_note(answered, "the pattern \"exps\" matches no tensor of llama3.1-8b"));
+    CHECK_FALSE(has_note(answered, "ffn_up"));
+}

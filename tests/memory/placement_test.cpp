@@ -144,3 +144,67 @@ TEST_CASE("MTP blocks are loaded only when MTP is on") {
         if (!p.loaded[i]) CHECK(glm.tensors[i].layer >= static_cast<std::int32_t>(glm.n_layer()));
     }
 }
+
+TEST_CASE("Option -ot places tensors one by one, and the first pattern that matches decides", "[overrides]") {
+    PlacementRequest r;
+    r.n_devices = 2;
+    r.overrides = {{"blk\\.[01]\\.ffn_down", host_device}, {"ffn_(up|down)", 1}};
+    const Placement p = placed(r);
+    CHECK(device_of(llama(), p, "blk.0.ffn_down.weight") == host_device);
+    CHECK(device_of(llama(), p, "blk.1.ffn_down.weight") == host_device);
+    CHECK(device_of(llama(), p, "blk.10.ffn_down.weight") == 1); // of the first device's layers
+    CHECK(device_of(llama(), p, "blk.0.ffn_up.weight") == 1);
+    CHECK(device_of(llama(), p, "blk.0.ffn_gate.weight") == 0);
+    CHECK(device_of(llama(), p, "token_embd.weight") == host_device);
+    CHECK(p.overridden);
+    CHECK(p.all_offloaded);
+    CHECK_FALSE(placed({}).overridden);
+}
+
+TEST_CASE("an override comes before --n-cpu-moe, and reaches tensors outside the blocks", "[overrides]") {
+    const Model qwen = catalog_model("qwen3-30b-a3b");
+    PlacementRequest r;
+    r.n_cpu_moe = 2;
+    r.overrides = {{"blk\\.0\\.ffn_up_exps", 0}, {"^output\\.weight$", host_device}, {"token_embd", 0}};
+    const Placement p = place(qwen, r, false);
+    CHECK(device_of(qwen, p, "blk.0.ffn_up_exps.weight") == 0);
+    CHECK(device_of(qwen, p, "blk.0.ffn_down_exps.weight") == host_device);
+    CHECK(device_of(qwen, p, "output.weight") == host_device);
+    CHECK(device_of(qwen, p, "output_norm.weight") == 0);
+    CHECK(device_of(qwen, p, "token_embd.weight") == 0);
+}
+
+TEST_CASE("a tied output matrix has the embedding's name, and goes where an override sends that", "[overrides]") {
+    const Model tied = catalog_model("llama3.2-1b");
+    CHECK(place(tied, {}, false).tied_device == 0);
+    PlacementRequest r;
+    r.overrides = {{"token_embd", host_device}};
+    CHECK(place(tied, r, false).tied_device == host_device);
+    r.overrides = {{"^output", host_device}}; // the output norm alone
+    CHECK(place(tied, r, false).tied_device == 0);
+}
+
+TEST_CASE("overrides that cannot be meant are errors", "[overrides]") {
+    const auto error_for = [](const std::string& pattern, std::int32_t device) {
+        PlacementRequest r;
+        r.overrides = {{pattern, device}};
+        return error_of([&] { placed(r); });
+    };
+    CHECK(error_for("exps", 1) == "an override names device 1 of 1");
+    CHECK(error_for("(exps", 0) == "the pattern \"(exps\" is no regular expression: a parenthesis is missing");
+    CHECK(error_for("[a-", 0).starts_with("the pattern \"[a-\" is no regular expression"));
+    CHECK(error_for("*", 0) == "the pattern \"*\" is no regular expression: nothing stands before *, + or ?");
+    CHECK(error_for(std::string(100000, '('), 0).ends_with("is too long: at most 1000 characters"));
+}
+
+TEST_CASE("patterns are searched for anywhere in the full name", "[overrides]") {
+    TensorPatterns patterns(llama());
+    const auto found = [&](const std::string& pattern) { return std::ranges::count(patterns.matches(pattern), true); };
+    CHECK(found("attn_q") == 32);
+    CHECK(found("^attn_q") == 0);
+    CHECK(found("^blk\\.3\\d?\\.attn_q\\.weight$") == 3); // 3, 30, 31
+    CHECK(found("output") == 34);                         // attn_output, output, output_norm
+    CHECK(patterns.any("output_norm"));
+    CHECK_FALSE(patterns.any("exps"));
+    CHECK(found("") == static_cast<std::ptrdiff_t>(llama().tensors.size()));
+}

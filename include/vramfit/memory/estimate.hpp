@@ -81,6 +81,9 @@ public:
     /// Why llama-quantize would not make such a file (it wants an importance matrix), or nothing.
     std::optional<std::string> quant_refusal(FileType file_type, bool imatrix);
 
+    /// Does an override's pattern match any tensor of the model?
+    bool matches_any(const std::string& pattern) { return patterns_.any(pattern); }
+
     /// Bytes by which all caches together grow with every token of context, at the settings' context.
     std::uint64_t kv_bytes_per_token(const Deployment& deployment);
 
@@ -120,6 +123,7 @@ private:
     std::vector<Cache> caches(const Settings& settings, const ContextPlan& context, const Placement& placement);
 
     std::unique_ptr<const Model> model_;
+    TensorPatterns patterns_;
     Evaluator eval_;
     ComputePlanner planner_;
     std::map<std::pair<FileType, bool>, Weights> weights_;

@@ -1,0 +1,65 @@
+#include "vramfit/base/error.hpp"
+#include "vramfit/base/quote.hpp"
+#include "vramfit/memory/placement.hpp"
+
+#include <algorithm>
+#include <regex>
+
+namespace vramfit {
+namespace {
+
+// The parser of the standard library descends into parentheses; no pattern for tensors' names is longer.
+constexpr std::size_t longest_pattern = 1000;
+
+const char* trouble(const std::regex_error& error) {
+    using namespace std::regex_constants;
+    const error_type code = error.code();
+    if (code == error_paren) return "a parenthesis is missing";
+    if (code == error_brack) return "a bracket is missing";
+    if (code == error_brace || code == error_badbrace) return "the numbers in braces are wrong";
+    if (code == error_badrepeat) return "nothing stands before *, + or ?";
+    if (code == error_escape) return "the backslash escapes nothing";
+    if (code == error_range) return "a range runs backwards";
+    if (code == error_ctype || code == error_collate) return "a character class is unknown";
+    if (code == error_backref) return "a group is missing";
+    return "it is malformed or too complex";
+}
+
+std::regex compiled(const std::string& pattern) {
+    if (pattern.size() > longest_pattern)
+        throw Error("the pattern " + quote(pattern) + " is too long: at most " + std::to_string(longest_pattern) +
+                    " characters");
+    try {
+        return std::regex(pattern);
+    } catch (const std::regex_error& error) {
+        throw Error("the pattern " + quote(pattern) + " is no regular expression: " + trouble(error));
+    }
+}
+
+} // namespace
+
+TensorPatterns::TensorPatterns(const Model& model) : model_(model) {}
+
+const std::vector<bool>& TensorPatterns::matches(const std::string& pattern) {
+    const auto known = matches_.find(pattern);
+    if (known != matches_.end()) return known->second;
+    const std::regex expression = compiled(pattern);
+    if (names_.empty()) {
+        for (const Tensor& tensor : model_.tensors) names_.push_back(model_.full_name_of(tensor));
+    }
+    std::vector<bool> found;
+    found.reserve(names_.size());
+    try {
+        for (const std::string& name : names_) found.push_back(std::regex_search(name, expression));
+    } catch (const std::regex_error& error) {
+        throw Error("the pattern " + quote(pattern) + " cannot be searched for: " + trouble(error));
+    }
+    return matches_.emplace(pattern, std::move(found)).first->second;
+}
+
+bool TensorPatterns::any(const std::string& pattern) {
+    const std::vector<bool>& found = matches(pattern);
+    return std::ranges::find(found, true) != found.end();
+}
+
+} // namespace vramfit
