@@ -8,7 +8,7 @@
 #include "notes.hpp"
 
 #include "vramfit/model/architecture.hpp"
-#include "vramfit/model/catalog.hpp"
+#include "vramfit/model/quant_mix.hpp"
 
 #include <algorithm>
 
@@ -71,6 +71,33 @@ void add_estimate(Answer& answer, const Judge& judge, Trial& trial) {
     answer.estimate = std::move(trial.estimate);
 }
 
+/// The question with what the model's source says of it, where the person says nothing else.
+Request with_source(Request request, const SourcedModel& loaded) {
+    if (!request.n_ctx) request.n_ctx = loaded.n_ctx;
+    if (!request.projector) request.projector = loaded.projector;
+    if (request.adapters.empty()) request.adapters = loaded.adapters;
+    if (loaded.file) request.model = *loaded.file;
+    return request;
+}
+
+std::vector<std::uint64_t> kv_heads_of(const Model& model) {
+    std::vector<std::uint64_t> heads;
+    for (std::size_t il = 0; il < model.n_block(); ++il) {
+        const double count = model.hparams.get("attention.head_count_kv", 0, il);
+        heads.push_back(count >= 1 && count <= 1e9 ? static_cast<std::uint64_t>(count) : 0);
+    }
+    return heads;
+}
+
+std::vector<WeightGroup> weights_of(const Model& model, const Deployment& deployment) {
+    if (model.file_type.empty())
+        return weight_groups(model,
+                             quant_mix(model, model.architecture->name, deployment.file_type, deployment.imatrix).types);
+    std::vector<TensorType> types;
+    for (const Tensor& tensor : model.tensors) types.push_back(tensor.type);
+    return weight_groups(model, types);
+}
+
 } // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -83,11 +110,21 @@ std::string_view name_of(Verdict verdict) {
     return "refused";
 }
 
-Model model_of(const Request& request) { return catalog_model(request.model); }
+SourcedModel model_of(const Request& request, ModelSources sources) {
+    sources.catalogs.insert(sources.catalogs.begin(), request.catalogs.begin(), request.catalogs.end());
+    return load_model(request.model, sources);
+}
 
-Answer answer(const Request& request) {
-    Estimator estimator(model_of(request));
-    return answer(request, estimator);
+Answer answer(const Request& asked, const ModelSources& sources) {
+    SourcedModel loaded = model_of(asked, sources);
+    Request request = with_source(asked, loaded);
+    std::vector<std::string> notes = std::move(loaded.notes);
+    if (!asked.n_ctx && loaded.n_ctx)
+        notes.push_back("the context of " + std::to_string(*loaded.n_ctx) + " is what the model's own settings ask for");
+    Estimator estimator(std::move(loaded.model));
+    Answer result = answer(request, estimator);
+    result.notes.insert(result.notes.end(), notes.begin(), notes.end());
+    return result;
 }
 
 Answer answer(const Request& asked, Estimator& estimator) {
@@ -118,6 +155,8 @@ Answer answer(const Request& asked, Estimator& estimator) {
         result.command = result.suggestions.front().command;
     if (trial.verdict == Verdict::oom && result.suggestions.empty())
         result.notes.push_back(note_without_advice(judge, trial));
+    result.weights = weights_of(judge.model(), trial.deployment);
+    result.kv_heads = kv_heads_of(judge.model());
     add_estimate(result, judge, trial);
     return result;
 }

@@ -16,17 +16,15 @@ struct Alike {
     std::uint64_t k_bytes = 0, v_bytes = 0, r_bytes = 0, s_bytes = 0; ///< of all these layers
 };
 
-std::uint64_t heads_of(const Model* model, const CacheLayer& layer) {
-    if (!model) return 0;
+std::uint64_t heads_of(const Answer& answer, const CacheLayer& layer) {
     const auto il = static_cast<std::size_t>(layer.il);
-    const double heads = model->hparams.get("attention.head_count_kv", 0, il);
-    return heads >= 1 ? static_cast<std::uint64_t>(heads) : 0;
+    return il < answer.kv_heads.size() ? answer.kv_heads[il] : 0;
 }
 
-std::vector<Alike> alike_layers(const Cache& cache, const Model* model) {
+std::vector<Alike> alike_layers(const Cache& cache, const Answer& answer) {
     std::vector<Alike> groups;
     for (const CacheLayer& layer : cache.layers) {
-        const std::uint64_t heads = heads_of(model, layer);
+        const std::uint64_t heads = heads_of(answer, layer);
         const auto same = [&](const Alike& group) {
             return group.heads == heads && group.first->k_width == layer.k_width &&
                    group.first->v_width == layer.v_width && group.first->r_bytes == layer.r_bytes &&
@@ -104,11 +102,11 @@ private:
 
 } // namespace
 
-std::vector<std::string> cache_formulas(const Answer& answer, const Model* model, const Terminal& terminal) {
+std::vector<std::string> cache_formulas(const Answer& answer, const Terminal& terminal) {
     std::vector<std::string> lines;
     for (const Cache& cache : answer.estimate.caches) {
         const Formulas formulas(answer, cache, terminal);
-        for (const Alike& group : alike_layers(cache, model)) {
+        for (const Alike& group : alike_layers(cache, answer)) {
             for (std::string& line : formulas.of(group)) lines.push_back(std::move(line));
         }
     }

@@ -9,11 +9,6 @@ int exit_code_of(Verdict verdict, bool strict) {
     return good ? exit_good : exit_bad;
 }
 
-std::string explanation(const Answer& answer, const FitOptions& options, const Terminal& terminal) {
-    const Model model = model_of(options.request);
-    return render_explanation(answer, &model, options.request.imatrix, terminal);
-}
-
 } // namespace
 
 CommandResult fit_command(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer) {
@@ -24,7 +19,7 @@ CommandResult fit_command(Arguments arguments, const Terminal& terminal, const A
     if (options.quiet) return {"", exit_code};
     if (options.output.format == Format::json) return {render_json(result), exit_code};
     std::string text = render_text(result, shown_on);
-    if (options.explain) text += explanation(result, options, shown_on);
+    if (options.explain) text += render_explanation(result, shown_on);
     return {text, exit_code};
 }
 

@@ -45,7 +45,10 @@ std::string table_line(const std::vector<Column>& columns, const std::vector<std
 } // namespace
 
 ListingRequest read_listing_request(Arguments arguments) {
-    const ParsedArguments parsed = parse(arguments, listing_options());
+    return read_listing_request(parse(arguments, listing_options()));
+}
+
+ListingRequest read_listing_request(const ParsedArguments& parsed) {
     ListingRequest request;
     request.output = read_output_options(parsed);
     if (parsed.positionals().size() > 1) {

@@ -15,7 +15,10 @@ struct ListingRequest {
     std::string filter; ///< empty: everything
 };
 
-/// Throws Error for unknown options and for more than one filter.
+/// Throws Error for more than one filter.
+ListingRequest read_listing_request(const ParsedArguments& arguments);
+
+/// The same of arguments that are still to be parsed. Throws Error for unknown options, too.
 ListingRequest read_listing_request(Arguments arguments);
 
 /// Whether `filter` occurs in one of the texts, letter case forgiven.

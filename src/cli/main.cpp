@@ -17,6 +17,9 @@ bool write_output(const std::string& text) {
     return written || errno == EPIPE;
 }
 
+/// Reads on in standard input: of a pipe, what has come, so that nothing waits for more than it needs.
+std::size_t read_input(std::span<std::byte> buffer) { return std::fread(buffer.data(), 1, buffer.size(), stdin); }
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -24,9 +27,11 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
 #endif
     const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
-    const auto answer = [](const vramfit::Request& request) { return vramfit::answer(request); };
+    vramfit::ModelSources sources;
+    sources.standard_input = read_input;
+    const auto answer = [&](const vramfit::Request& request) { return vramfit::answer(request, sources); };
     std::ostringstream out;
-    const int exit_code = vramfit::cli::run(args, out, std::cerr, vramfit::cli::Terminal::of_process(), answer);
+    const int exit_code = vramfit::cli::run(args, out, std::cerr, vramfit::cli::Terminal::of_process(), answer, sources);
     if (!write_output(out.str())) {
         std::cerr << "vramfit: cannot write the answer: " << std::strerror(errno) << "\n";
         return vramfit::cli::exit_error;

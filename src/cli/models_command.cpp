@@ -34,8 +34,8 @@ Json json_of(const CatalogEntry& model) {
 
 } // namespace
 
-CommandResult models_command(Arguments arguments, const Terminal& terminal) {
-    const ListingRequest request = read_listing_request(arguments);
+CommandResult models_command(Arguments arguments, const Terminal& terminal, const ModelSources&) {
+    const ListingRequest request = read_listing_request(parse(arguments, models_options()));
     std::vector<TableRow> rows;
     Json list = Json::array();
     for (const CatalogEntry& model : catalog_entries()) {

@@ -72,13 +72,31 @@ constexpr std::array fit_table{
     OptionSpec{"-h,--help", "", "", "", output, "this text"},
 };
 
-constexpr std::array listing_table{
-    OptionSpec{"--format", "text|json", "json", "", output, "how to answer (text)"},
-    OptionSpec{"--json", "", "", "", output, "short for --format json"},
-    OptionSpec{"--color,--colour", "auto|always|never", "never", "", output,
-               "auto: on a terminal, unless NO_COLOR is set"},
-    OptionSpec{"-h,--help", "", "", "", output, "this text"},
-};
+// What every command that shows something has.
+constexpr OptionSpec format_option{"--format", "text|json", "json", "", output, "how to answer (text)"};
+constexpr OptionSpec json_option{"--json", "", "", "", output, "short for --format json"};
+constexpr OptionSpec color_option{"--color,--colour", "auto|always|never",
+                                  "never",            "",
+                                  output,             "auto: on a terminal, unless NO_COLOR is set"};
+constexpr OptionSpec help_option{"-h,--help", "", "", "", output, "this text"};
+constexpr OptionSpec catalog_option{"--catalog", "FILE",   "models.json",
+                                    "",          question, "further models, before the bundled ones; repeatable"};
+
+constexpr std::array listing_table{format_option, json_option, color_option, help_option};
+
+constexpr std::array models_table{
+    catalog_option,
+    OptionSpec{"--installed", "", "", "", question,
+               "what is on this computer: Ollama, LM Studio, llama.cpp, Hugging Face"},
+    format_option, json_option, color_option, help_option};
+
+constexpr std::array inspect_table{
+    OptionSpec{"-m,--model", "MODEL", "llama3.1-8b", "", question,
+               "name of the catalog, file, folder, ollama:NAME, or - (standard input)"},
+    OptionSpec{"--quant", "TYPE", "q4_k_m", "", question, "file type of the weights (as they are)"},
+    catalog_option,
+    OptionSpec{"--as-catalog", "", "", "", output, "the model's entry for a catalog of your own"},
+    format_option, json_option, color_option, help_option};
 
 std::string with_dashes(std::string_view spelling) {
     std::string result(spelling);
@@ -108,6 +126,10 @@ std::string_view OptionSpec::name() const {
 std::span<const OptionSpec> fit_options() { return fit_table; }
 
 std::span<const OptionSpec> listing_options() { return listing_table; }
+
+std::span<const OptionSpec> models_options() { return models_table; }
+
+std::span<const OptionSpec> inspect_options() { return inspect_table; }
 
 const OptionSpec* find_option(std::span<const OptionSpec> options, std::string_view spelling) {
     const std::string wanted = with_dashes(spelling);

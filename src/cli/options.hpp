@@ -25,8 +25,14 @@ struct OptionSpec {
 /// Options of the main job (`vramfit`, `vramfit fit`).
 std::span<const OptionSpec> fit_options();
 
-/// Options of `vramfit models`, `gpus` and `quants`.
+/// Options of `vramfit gpus` and `quants`.
 std::span<const OptionSpec> listing_options();
+
+/// Options of `vramfit models`.
+std::span<const OptionSpec> models_options();
+
+/// Options of `vramfit inspect`.
+std::span<const OptionSpec> inspect_options();
 
 /// The option of that spelling, or nullptr. Long names may be written with `_` for `-`, as llama.cpp forgives too.
 const OptionSpec* find_option(std::span<const OptionSpec> options, std::string_view spelling);

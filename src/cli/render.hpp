@@ -13,8 +13,7 @@ std::string render_json(const Answer& answer);
 /// The answer for a person: the verdict first, at most 80 columns.
 std::string render_text(const Answer& answer, const Terminal& terminal);
 
-/// The arithmetic behind the answer, term by term. `model`: what was asked about, for the groups of its tensors and its
-/// head counts; nullptr where only the answer is known.
-std::string render_explanation(const Answer& answer, const Model* model, bool imatrix, const Terminal& terminal);
+/// The arithmetic behind the answer, term by term.
+std::string render_explanation(const Answer& answer, const Terminal& terminal);
 
 } // namespace vramfit::cli

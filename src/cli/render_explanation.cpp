@@ -1,7 +1,6 @@
 #include "cli/explain_caches.hpp"
 #include "cli/layout.hpp"
 #include "cli/render.hpp"
-#include "cli/weight_groups.hpp"
 #include "vramfit/base/bytes.hpp"
 
 namespace vramfit::cli {
@@ -20,10 +19,10 @@ std::string heading(std::string_view text, const Terminal& terminal) {
     return "\n  " + terminal.paint(Color::bold, text) + "\n";
 }
 
-std::string type_list(const std::vector<std::string_view>& types) {
+std::string type_list(const std::vector<WeightType>& types) {
     std::string text;
     for (std::size_t i = 0; i < types.size() && i < most_types; ++i) {
-        text += (i == 0 ? "" : ", ") + std::string(types[i]);
+        text += (i == 0 ? "" : ", ") + std::string(traits(types[i].type).name);
     }
     return text + (types.size() > most_types ? ", ..." : "");
 }
@@ -36,10 +35,10 @@ std::string group_line(std::string_view name, std::uint64_t tensors, std::uint64
     return types.empty() ? line + "\n" : wrapped(line + "  ", types);
 }
 
-std::string groups_text(const Answer& answer, const Model& model, bool imatrix) {
+std::string groups_text(const std::vector<WeightGroup>& groups) {
     std::string text;
     WeightGroup sum;
-    for (const WeightGroup& group : weight_groups(model, parse_file_type(answer.settings.quant), imatrix)) {
+    for (const WeightGroup& group : groups) {
         text += group_line(group.name, group.tensors, group.parameters, group.bytes, type_list(group.types));
         sum.tensors += group.tensors;
         sum.parameters += group.parameters;
@@ -62,10 +61,10 @@ std::string places(std::string_view what, const Answer& answer, std::uint64_t De
     return wrapped("    " + std::string(what) + ": ", pieces);
 }
 
-std::string weights_text(const Answer& answer, const Model* model, bool imatrix, const Terminal& terminal) {
+std::string weights_text(const Answer& answer, const Terminal& terminal) {
     return heading("weights, " + answer.settings.quant, terminal) +
-           (model ? groups_text(answer, *model, imatrix)
-                  : "    in the file " + format_exact_mib(answer.model.tensor_bytes) + "\n") +
+           (answer.weights.empty() ? "    in the file " + format_exact_mib(answer.model.tensor_bytes) + "\n"
+                                   : groups_text(answer.weights)) +
            places("loaded", answer, &DeviceMemory::weights);
 }
 
@@ -77,8 +76,8 @@ std::string formula_text(const std::string& line) {
     return wrapped("    ", pieces);
 }
 
-std::string caches_text(const Answer& answer, const Model* model, const Terminal& terminal) {
-    const auto lines = cache_formulas(answer, model, terminal);
+std::string caches_text(const Answer& answer, const Terminal& terminal) {
+    const auto lines = cache_formulas(answer, terminal);
     if (lines.empty()) return "";
     std::string text = heading("caches", terminal);
     bool state = false;
@@ -152,8 +151,8 @@ std::string sums_text(const Answer& answer, const Terminal& terminal) {
 
 } // namespace
 
-std::string render_explanation(const Answer& answer, const Model* model, bool imatrix, const Terminal& terminal) {
-    return weights_text(answer, model, imatrix, terminal) + caches_text(answer, model, terminal) +
+std::string render_explanation(const Answer& answer, const Terminal& terminal) {
+    return weights_text(answer, terminal) + caches_text(answer, terminal) +
            compute_text(answer, terminal) + overhead_text(answer, terminal) + sums_text(answer, terminal);
 }
 

@@ -18,13 +18,19 @@ namespace {
 struct Command {
     std::string_view name;
     std::span<const OptionSpec> (*options)();
-    CommandResult (*run)(Arguments arguments, const Terminal& terminal);
+    CommandResult (*run)(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
 };
 
+/// A command that asks about no model.
+template <CommandResult (*command)(Arguments, const Terminal&)>
+CommandResult without_sources(Arguments arguments, const Terminal& terminal, const ModelSources&) {
+    return command(arguments, terminal);
+}
+
 constexpr std::array commands{
-    Command{"models", listing_options, models_command},
-    Command{"gpus", listing_options, gpus_command},
-    Command{"quants", listing_options, quants_command},
+    Command{"models", models_options, models_command},
+    Command{"gpus", listing_options, without_sources<gpus_command>},
+    Command{"quants", listing_options, without_sources<quants_command>},
 };
 
 /// Whether an option that answers by itself is among the arguments, as an option and not as the value of one.
@@ -48,7 +54,8 @@ CommandResult fit(Arguments arguments, const Terminal& terminal, const AnswerFun
     return fit_command(arguments, terminal, answer);
 }
 
-CommandResult dispatch(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer) {
+CommandResult dispatch(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer,
+                       const ModelSources& sources) {
     if (arguments.empty() || arguments.front().starts_with('-')) return fit(arguments, terminal, answer);
     const std::string& name = arguments.front();
     const Arguments rest = arguments.subspan(1);
@@ -56,15 +63,15 @@ CommandResult dispatch(Arguments arguments, const Terminal& terminal, const Answ
     const auto command = std::ranges::find(commands, name, &Command::name);
     if (command == commands.end()) return unknown_command(name);
     if (asks_for(rest, command->options(), "--help")) return {help_text(name)};
-    return command->run(rest, terminal);
+    return command->run(rest, terminal, sources);
 }
 
 } // namespace
 
 int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err, const Terminal& terminal,
-        const AnswerFunction& answer) {
+        const AnswerFunction& answer, const ModelSources& sources) {
     try {
-        const CommandResult result = dispatch(args, terminal, answer);
+        const CommandResult result = dispatch(args, terminal, answer, sources);
         out << result.text;
         if (!result.remark.empty()) err << "vramfit: " << result.remark << "\n";
         return result.exit_code;

@@ -4,6 +4,10 @@
 
 namespace vramfit {
 
-SourcedModel load_model(std::string_view name, const ModelSources&) { return {catalog_model(name), {}, {}, {}}; }
+SourcedModel load_model(std::string_view name, const ModelSources&) {
+    SourcedModel loaded;
+    loaded.model = catalog_model(name);
+    return loaded;
+}
 
 } // namespace vramfit

@@ -35,6 +35,16 @@ struct DeviceAnswer {
     Verdict verdict = Verdict::fit;
 };
 
+/// The computer's own memory, where somebody said how much it has (Request::ram).
+struct HostAnswer {
+    std::uint64_t total = 0;
+    std::uint64_t shared = 0;   ///< of devices that have no memory of their own
+    std::uint64_t required = 0; ///< the host's parts and what is shared
+    std::uint64_t wanted = 0;   ///< headroom from which on it fits
+    std::int64_t headroom = 0;
+    Verdict verdict = Verdict::fit;
+};
+
 /// What limits the largest context.
 enum class ContextLimit : std::uint8_t { model, memory, setting };
 
@@ -105,16 +115,18 @@ struct Answer {
     /// The runtime's command line for this question; where a tight fit is a failure (Request::strict), for the first
     /// change that gives a fit.
     std::string command;
-    MemoryEstimate estimate; ///< the arithmetic behind it, for explanations
+    MemoryEstimate estimate;             ///< the arithmetic behind it, for explanations
+    std::vector<WeightGroup> weights;    ///< the tensors of the model's file, likewise
+    std::vector<std::uint64_t> kv_heads; ///< by block, likewise; 0 where there are none or it is not known
 };
 
-/// The model that a request names. Throws Error for an unknown one.
-Model model_of(const Request& request);
+/// The model that a request names, in its catalogs or else in `sources`. Throws Error for an unknown one.
+SourcedModel model_of(const Request& request, ModelSources sources = {});
 
 /// Answers a question. Throws Error where it cannot be answered (unknown name, impossible setting).
 /// Needs `model`, `quant` (for a catalog model) and at least one GPU; without `n_ctx` the largest context that fits is
-/// looked for and used.
-Answer answer(const Request& request);
+/// looked for and used, or the one that the model's source names.
+Answer answer(const Request& request, const ModelSources& sources = {});
 
 /// The same for many questions about one model: `estimator` is of the model that `asked` names.
 Answer answer(const Request& asked, Estimator& estimator);

@@ -22,14 +22,20 @@ struct ModelSources {
 /// A model, and what its source says beside its shape.
 struct SourcedModel {
     Model model;
-    std::optional<std::uint64_t> n_ctx;   ///< the context that the source wants it to run with (Ollama's num_ctx)
-    std::optional<std::string> projector; ///< file of the projector that belongs to it
-    std::vector<std::string> notes;       ///< what an answer should mention
+    std::optional<std::uint64_t> n_ctx;     ///< the context that the source wants it to run with (Ollama's num_ctx)
+    std::optional<std::string> projector;   ///< file of the projector that belongs to it
+    std::vector<std::string> notes;         ///< what an answer should mention
+    std::vector<std::string> adapters = {}; ///< files of the LoRA adapters that belong to it
+    std::optional<std::string> file = {};   ///< what llama.cpp would load, where that is not what was asked for
 };
 
 /// The model that `name` means: "-" (standard input), "ollama:NAME", a file or folder that exists or looks like one
-/// (a slash in front or a file's ending), else a name of the catalogs. Throws Error where there is none such, where it
-/// cannot be read, and for a model that llama.cpp cannot load.
+/// (a slash in front or a file's ending), else a name of the catalogs, the user's own first. Throws Error where there is
+/// none such, where it cannot be read, and for a model that llama.cpp cannot load.
 SourcedModel load_model(std::string_view name, const ModelSources& sources);
+
+/// Whether `name` is a file's or folder's, or standard input, rather than a name of the catalogs: the weights of such a
+/// model have types of their own.
+bool names_a_file(std::string_view name);
 
 } // namespace vramfit

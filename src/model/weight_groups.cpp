@@ -1,13 +1,10 @@
-#include "cli/weight_groups.hpp"
-
-#include "vramfit/model/architecture.hpp"
-#include "vramfit/model/quant_mix.hpp"
+#include "vramfit/model/weight_groups.hpp"
 
 #include <algorithm>
 #include <array>
 #include <map>
 
-namespace vramfit::cli {
+namespace vramfit {
 namespace {
 
 constexpr std::array<std::string_view, 8> group_names{"embeddings", "attention", "recurrent", "feed-forward",
@@ -24,32 +21,37 @@ std::size_t group_of(const Tensor& tensor, std::string_view name) {
     return name.starts_with("attn") ? 1 : 7;
 }
 
+/// The most bytes first; among equals the higher type, so that the order is always the same.
+bool before(const WeightType& a, const WeightType& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.type > b.type;
+}
+
 } // namespace
 
-std::vector<WeightGroup> weight_groups(const Model& model, FileType file_type, bool imatrix) {
-    const QuantMix mix = quant_mix(model, model.architecture->name, file_type, imatrix);
+std::vector<WeightGroup> weight_groups(const Model& model, const std::vector<TensorType>& types) {
     std::array<WeightGroup, group_names.size()> groups;
-    std::array<std::map<TensorType, std::uint64_t>, group_names.size()> bytes_of_type;
+    std::array<std::map<TensorType, WeightType>, group_names.size()> by_type;
     for (std::size_t i = 0; i < model.tensors.size(); ++i) {
         const Tensor& tensor = model.tensors[i];
         const std::size_t index = group_of(tensor, model.name_of(tensor));
-        const std::uint64_t bytes = tensor_bytes(tensor, mix.types[i]);
+        const std::uint64_t bytes = tensor_bytes(tensor, types[i]);
         ++groups[index].tensors;
         groups[index].parameters += tensor.n_elements();
         groups[index].bytes += bytes;
-        bytes_of_type[index][mix.types[i]] += bytes;
+        WeightType& type = by_type[index][types[i]];
+        type.type = types[i];
+        ++type.tensors;
+        type.bytes += bytes;
     }
     std::vector<WeightGroup> result;
     for (std::size_t index = 0; index < groups.size(); ++index) {
         if (groups[index].tensors == 0) continue;
-        std::vector<std::pair<std::uint64_t, TensorType>> sorted;
-        for (const auto& [type, bytes] : bytes_of_type[index]) sorted.emplace_back(bytes, type);
-        std::sort(sorted.rbegin(), sorted.rend());
-        for (const auto& [bytes, type] : sorted) groups[index].types.push_back(traits(type).name);
+        for (const auto& [type, sum] : by_type[index]) groups[index].types.push_back(sum);
+        std::ranges::sort(groups[index].types, before);
         groups[index].name = group_names[index];
         result.push_back(std::move(groups[index]));
     }
     return result;
 }
 
-} // namespace vramfit::cli
+} // namespace vramfit
