@@ -85,6 +85,9 @@ Device sized_device(std::string_view text) {
 }
 
 std::vector<Device> parse_single(std::string_view text) {
+    if (normalize_name(text) == "auto") {
+        throw Error("auto stands for all GPUs of this machine, and by itself: --gpu auto");
+    }
     const bool like_size = !text.empty() && (digits.find(text.front()) != std::string_view::npos ||
                                              text.front() == '-' || text.front() == '.' || text.front() == '+');
     if (like_size && !is_like_model_number(text) && match_gpus(text).empty()) {
@@ -150,9 +153,6 @@ std::vector<Device> parse_gpu_spec(std::string_view spec) {
     const std::string_view text = trimmed(spec);
     if (text.empty()) {
         throw Error("the GPU is empty; give a size such as 24GB, or a name such as rtx4090");
-    }
-    if (normalize_name(text) == "auto") {
-        throw Error("this machine's devices cannot be read yet; give --gpu a size such as 24GB");
     }
     if (text.find(',') != std::string_view::npos) {
         throw Error(quote(spec) + " is a list; give --gpu once for each device");

@@ -127,7 +127,8 @@ TEST_CASE("what is no device says what would be one") {
           "\"24 bananas\" is not a size: the unit \"bananas\" is not known; write it like 24GB, 24564MiB or 1.5GiB");
     CHECK(spec_error("-24GB") == "\"-24GB\" is not a size: it is negative; write it like 24GB, 24564MiB or 1.5GiB");
     CHECK(spec_error("24GB,16GB") == "\"24GB,16GB\" is a list; give --gpu once for each device");
-    CHECK(spec_error("auto") == "this machine's devices cannot be read yet; give --gpu a size such as 24GB");
+    CHECK(spec_error("2 x auto") == "auto stands for all GPUs of this machine, and by itself: --gpu auto");
+    CHECK(spec_error("auto") == spec_error("2 x auto")); // it is no description of devices, see detect.hpp
     CHECK(spec_error("radeon-780m") == "the GPU radeon-780m uses the computer's memory, which the catalog cannot "
                                        "know; give the size that it may use, such as 8GB");
 }

@@ -33,7 +33,7 @@ struct Device {
 std::vector<Device> devices_of(const GpuInfo& gpu);
 
 /// The devices that `--gpu SPEC` names: a size ("24GB", "24564MiB", "24"), a name of the catalog ("rtx4090"), or
-/// several of one kind ("2x24GB", "4 x rtx3090"; 1 to 64). Throws Error for anything else. `auto` is not handled here.
+/// several of one kind ("2x24GB", "4 x rtx3090"; 1 to 64). Throws Error for anything else. `auto` is none of them: see detect.hpp.
 std::vector<Device> parse_gpu_spec(std::string_view spec);
 
 } // namespace vramfit
