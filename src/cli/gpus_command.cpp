@@ -1,5 +1,7 @@
+#include "cli/layout.hpp"
 #include "cli/listing.hpp"
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/hardware/detect.hpp"
 #include "vramfit/hardware/gpu_catalog.hpp"
 
 namespace vramfit::cli {
@@ -43,10 +45,50 @@ Json json_of(const GpuInfo& gpu) {
             {"note", text_or_null(gpu.note)}};
 }
 
+/// A device of this machine as the catalog has it, or what is known of another one.
+GpuInfo gpu_of(const Device& device) {
+    for (GpuInfo& gpu : match_gpus(device.name)) {
+        if (gpu.id == device.name) return std::move(gpu);
+    }
+    GpuInfo gpu;
+    gpu.id = device.name;
+    gpu.name = device.description;
+    gpu.vendor = device.kind == Device::Kind::cuda    ? "nvidia"
+                 : device.kind == Device::Kind::metal ? "apple"
+                 : gpu.name.starts_with("Intel")      ? "intel"
+                                                      : "amd";
+    gpu.kind = device.unified ? "integrated" : "other";
+    gpu.unified = device.unified;
+    return gpu;
+}
+
+CommandResult gpus_of_this_machine(const ListingRequest& request, const Terminal& terminal) {
+    const Detection& detection = detected_devices(true);
+    std::vector<TableRow> rows;
+    Json list = Json::array();
+    for (const Device& device : detection.devices) {
+        rows.push_back(
+            {{device.name, device.free ? format_mib(*device.free) : "", format_mib(device.total), device.description}});
+        Json entry = json_of(gpu_of(device));
+        entry["name"] = device.description;
+        entry["total"] = device.total;
+        entry["free"] = bytes_or_null(device.free);
+        entry["devices"] = 1;
+        list.push_back(std::move(entry));
+    }
+    CommandResult result = listing_result("gpus", request, {{"GPU"}, {"free", true}, {"total", true}, {"name"}}, rows,
+                                          std::move(list), terminal);
+    if (request.output.format == Format::json) return result;
+    // The first note is the table in words.
+    for (std::size_t i = 1; i < detection.notes.size(); ++i) result.text += wrapped("note: ", detection.notes[i]);
+    return result;
+}
+
 } // namespace
 
 CommandResult gpus_command(Arguments arguments, const Terminal& terminal) {
     const ListingRequest request = read_listing_request(arguments);
+    if (means_this_machine(request.filter)) return gpus_of_this_machine(request, terminal);
     std::vector<TableRow> rows;
     Json list = Json::array();
     for (const GpuInfo& gpu : all_gpus()) {
