@@ -6,6 +6,7 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/names.hpp"
 #include "vramfit/base/text.hpp"
+#include "vramfit/hardware/detect.hpp"
 #include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
@@ -26,12 +27,18 @@ constexpr std::uint64_t modelled_share = 4;
     throw Error("free memory of " + text(free) + " is more than the " + text(device.total) + " of " + device.name);
 }
 
+std::vector<Device> devices_named(const std::string& spec, bool use_environment) {
+    return means_this_machine(spec) ? detected_devices(use_environment).devices : parse_gpu_spec(spec);
+}
+
 std::vector<Device> devices_of_request(const Request& request) {
     if (request.gpus.empty())
         throw Error("no GPU is given; give its memory, such as 24GB, or its name, such as rtx4090");
+    if (std::ranges::count_if(request.gpus, means_this_machine) > 1)
+        throw Error("--gpu auto stands for all GPUs of this machine; give it once");
     std::vector<Device> devices;
     for (const std::string& spec : request.gpus) {
-        for (Device& device : parse_gpu_spec(spec)) {
+        for (Device& device : devices_named(spec, request.use_environment)) {
             if (request.free) {
                 if (*request.free > device.total) throw_more_free(*request.free, device);
                 device.free = request.free;

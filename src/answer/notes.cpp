@@ -2,6 +2,7 @@
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/hardware/detect.hpp"
 #include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
@@ -90,6 +91,13 @@ void note_placement(Notes& notes, const Judge& judge, const Trial& trial) {
         notes.push_back("the model has no experts to keep on the CPU");
 }
 
+/// What was found where this machine's GPUs were asked for.
+void note_machine(Notes& notes, const Request& request) {
+    if (std::ranges::none_of(request.gpus, means_this_machine)) return;
+    const Notes& found = detected_devices(request.use_environment).notes;
+    notes.insert(notes.end(), found.begin(), found.end());
+}
+
 void note_devices(Notes& notes, const Judge& judge) {
     std::string last;
     for (const Device& device : judge.devices()) {
@@ -124,6 +132,7 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     note_placement(notes, judge, trial);
     note_overrides(notes, judge, trial);
     note_weights(notes, judge, trial);
+    note_machine(notes, request);
     note_devices(notes, judge);
     return notes;
 }

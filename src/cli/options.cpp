@@ -19,7 +19,7 @@ constexpr std::array fit_table{
     OptionSpec{"-c,--ctx,--ctx-size", "N", "32768", "", question,
                "context in tokens: 32768, 32k, or max; left out: the largest that fits"},
     OptionSpec{"-g,--gpu", "GPU", "24GB", "", question,
-               "size (24GB), name (rtx4090, see 'vramfit gpus') or several (2x24GB); repeatable"},
+               "size (24GB), name (rtx4090, see 'vramfit gpus'), several (2x24GB), or auto: this machine's; repeatable"},
     OptionSpec{"--free", "SIZE", "22GiB", "", question, "memory free on each GPU now, instead of its total"},
     OptionSpec{"--reserve", "SIZE", "1GiB", "", question, "memory kept out of use on each GPU"},
     OptionSpec{"--margin", "SIZE", "1GiB", "", question, "headroom under which a fit counts as tight (1GiB)"},
