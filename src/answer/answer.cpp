@@ -67,6 +67,11 @@ void add_estimate(Answer& answer, const Judge& judge, Trial& trial) {
         answer.compute_error = std::max(answer.compute_error, device.compute_error);
     }
     answer.host = trial.estimate.host;
+    answer.ram = trial.ram;
+    answer.growth = trial.growth;
+    answer.projector = std::move(trial.companions.projector);
+    answer.draft = std::move(trial.companions.draft);
+    answer.adapters = std::move(trial.companions.adapters);
     answer.devices = std::move(trial.devices);
     answer.estimate = std::move(trial.estimate);
 }
@@ -91,8 +96,8 @@ std::vector<std::uint64_t> kv_heads_of(const Model& model) {
 
 std::vector<WeightGroup> weights_of(const Model& model, const Deployment& deployment) {
     if (model.file_type.empty())
-        return weight_groups(model,
-                             quant_mix(model, model.architecture->name, deployment.file_type, deployment.imatrix).types);
+        return weight_groups(
+            model, quant_mix(model, model.architecture->name, deployment.file_type, deployment.imatrix).types);
     std::vector<TensorType> types;
     for (const Tensor& tensor : model.tensors) types.push_back(tensor.type);
     return weight_groups(model, types);
@@ -117,10 +122,12 @@ SourcedModel model_of(const Request& request, ModelSources sources) {
 
 Answer answer(const Request& asked, const ModelSources& sources) {
     SourcedModel loaded = model_of(asked, sources);
+    if (asked.quant) ask_for_quant(loaded, *asked.quant);
     Request request = with_source(asked, loaded);
     std::vector<std::string> notes = std::move(loaded.notes);
     if (!asked.n_ctx && loaded.n_ctx)
-        notes.push_back("the context of " + std::to_string(*loaded.n_ctx) + " is what the model's own settings ask for");
+        notes.push_back("the context of " + std::to_string(*loaded.n_ctx) +
+                        " is what the model's own settings ask for");
     Estimator estimator(std::move(loaded.model));
     Answer result = answer(request, estimator);
     result.notes.insert(result.notes.end(), notes.begin(), notes.end());

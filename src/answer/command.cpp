@@ -63,6 +63,26 @@ std::string shell_word(const std::string& text) {
     return word + "'";
 }
 
+/// A file as it was given; the catalog's names stand for files that are somewhere.
+std::string file_of(const std::string& name, const char* placeholder) {
+    return names_a_file(name) ? shell_word(name) : placeholder;
+}
+
+void add_companions(Line& line, const Request& request) {
+    if (request.projector) {
+        line.value("mmproj", file_of(*request.projector, "MMPROJ.gguf"));
+        line.bare("no_mmproj", !request.projector_offload);
+    }
+    if (request.draft) {
+        const DraftRequest& draft = *request.draft;
+        line.value("model_draft", file_of(draft.model, "DRAFT.gguf"));
+        if (draft.n_gpu_layers >= 0) line.value("ngl_draft", std::to_string(*draft.n_gpu_layers));
+        line.type("cache_type_k_draft", draft.type_k);
+        line.type("cache_type_v_draft", draft.type_v);
+    }
+    for (const std::string& adapter : request.adapters) line.value("lora", shell_word(adapter));
+}
+
 } // namespace
 
 std::string gpu_layers_text(const Model& model, std::int64_t n_gpu_layers) {
@@ -111,6 +131,7 @@ std::string command_line(const Judge& judge, const Request& request, const std::
     line.bare("swa_full", request.swa_full);
     line.bare("embeddings", request.embeddings);
     line.bare("mtp", request.mtp);
+    add_companions(line, request);
     return line.text();
 }
 

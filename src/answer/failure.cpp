@@ -14,11 +14,14 @@ struct Stage {
     std::uint64_t DeviceMemory::*bytes;
 };
 
-constexpr std::array<Stage, 4> stages{{
+constexpr std::array<Stage, 7> stages{{
     {"weights", "load", &DeviceMemory::weights},
     {"kv_cache", "context", &DeviceMemory::kv_cache},
     {"recurrent_state", "context", &DeviceMemory::recurrent_state},
     {"compute", "context", &DeviceMemory::compute},
+    {"weights", "load", &DeviceMemory::draft},
+    {"weights", "load", &DeviceMemory::projector},
+    {"weights", "load", &DeviceMemory::adapters},
 }};
 
 } // namespace
@@ -38,6 +41,9 @@ std::optional<Failure> failure_of(const Judge& judge, const Trial& trial) {
                                judge.runtime().failure(stage.part, backend_of(judge.devices()[i].kind), i, bytes)};
         }
     }
+    const bool on_devices = std::ranges::any_of(trial.devices, [](const auto& d) { return d.verdict == Verdict::oom; });
+    if (!on_devices) // the host's memory, then
+        return Failure{"load", std::nullopt, "nothing: the system swaps, or ends the program for want of memory"};
     // Not even driver and context find room.
     return Failure{"load", std::nullopt, judge.runtime().failure("weights", backend_of(judge.devices()[0].kind), 0, 0)};
 }

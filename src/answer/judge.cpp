@@ -1,5 +1,6 @@
 #include "judge.hpp"
 
+#include "host_memory.hpp"
 #include "overrides.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/embedded_data.hpp"
@@ -109,12 +110,14 @@ std::int64_t Trial::spare(Verdict goal) const {
         const bool countable = device.headroom >= lowest + taken;
         least = std::min(least, countable ? device.headroom - taken : lowest);
     }
+    if (ram) least = std::min(least, ram->headroom - (goal == Verdict::fit ? difference(ram->wanted, 0) : 0));
     return least;
 }
 
 Judge::Judge(const Request& request, Estimator& estimator)
     : estimator_(estimator),
       runtime_(find_runtime(request.runtime)),
+      companions_(estimator, runtime_),
       devices_(devices_of_request(request)),
       margin_(request.margin.value_or(default_margin)) {
     for (const Device& device : devices_) blank_.push_back(blank_answer(device, request.reserve.value_or(0)));
@@ -147,7 +150,7 @@ Deployment Judge::deployment(const Request& request) const {
     s.mtp = request.mtp;
     const auto outputs = request.embeddings ? runtime_.embedding_outputs : runtime_.outputs;
     if (outputs == RuntimeProfile::Outputs::slots)
-        s.n_outputs_max = s.n_seq_max * (1 + (request.mtp ? runtime_.draft_tokens : 0));
+        s.n_outputs_max = s.n_seq_max * (1 + (request.mtp || request.draft ? runtime_.draft_tokens : 0));
 
     if (request.n_gpu_layers == gpu_layers_auto)
         throw Error("--gpu-layers auto is not known yet; give a number or all");
@@ -171,7 +174,8 @@ Verdict Judge::judge_device(DeviceAnswer& device) const {
     device.wanted = wanted_headroom(device, margin_);
     const DeviceMemory& m = device.memory;
     device.required = device.overhead;
-    for (const std::uint64_t part : {m.weights, m.kv_cache, m.recurrent_state, m.compute})
+    for (const std::uint64_t part :
+         {m.weights, m.kv_cache, m.recurrent_state, m.compute, m.adapters, m.projector, m.draft})
         device.required = checked_add(device.required, part, "the memory of " + device.name);
     device.headroom = difference(device.available, device.required);
     if (device.headroom < 0) return Verdict::oom;
@@ -186,6 +190,8 @@ Trial Judge::attempt(const Request& request) {
             throw Error(*refusal);
     }
     trial.estimate = estimator_.estimate(trial.deployment);
+    trial.growth = host_growth(runtime_, model(), trial.deployment.settings, trial.estimate);
+    trial.companions = companions_.add(request, trial.deployment, trial.estimate);
     trial.devices = blank_;
     for (std::size_t i = 0; i < devices_.size(); ++i) {
         DeviceAnswer& device = trial.devices[i];
@@ -193,10 +199,16 @@ Trial Judge::attempt(const Request& request) {
         device.compute_error = trial.estimate.compute_error;
         if (!is_cuda(devices_[i]))
             device.compute_error = std::max(device.compute_error, device.memory.compute / modelled_share);
+        device.companion_error = trial.companions.errors[i];
         device.error = checked_add(device.compute_error, device.overhead_error, "the error of " + device.name);
+        device.error = checked_add(device.error, device.companion_error, "the error of " + device.name);
         device.verdict = judge_device(device);
         if (trial.estimate.refusal) device.verdict = Verdict::refused;
         trial.verdict = std::max(trial.verdict, device.verdict);
+    }
+    if (request.ram && !trial.estimate.refusal) {
+        trial.ram = judge_host(*request.ram, margin_, trial.estimate, devices_);
+        trial.verdict = std::max(trial.verdict, trial.ram->verdict);
     }
     return trial;
 }

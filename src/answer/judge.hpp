@@ -1,5 +1,6 @@
 #pragma once
 
+#include "companions.hpp"
 #include "vramfit/answer/answer.hpp"
 #include "vramfit/hardware/device.hpp"
 #include "vramfit/memory/runtime.hpp"
@@ -14,6 +15,9 @@ struct Trial {
     Deployment deployment;
     MemoryEstimate estimate;
     std::vector<DeviceAnswer> devices;
+    CompanionMemory companions;
+    std::optional<HostAnswer> ram;
+    HostGrowth growth;
     Verdict verdict = Verdict::fit;
 
     /// Bytes to spare on the worst device before the verdict is worse than `goal` (fit or tight); negative: missing.
@@ -26,6 +30,8 @@ class Judge {
 public:
     /// Looks up runtime and devices. Throws Error where the request names none, or unknown ones.
     Judge(const Request& request, Estimator& estimator);
+    Judge(const Judge&) = delete; // its parts point at each other
+    Judge& operator=(const Judge&) = delete;
 
     /// Throws Error for a request that cannot be deployed (an unknown file type, a cache type that the runtime has
     /// not, a file type that cannot be made, an impossible context).
@@ -46,6 +52,7 @@ private:
 
     Estimator& estimator_;
     RuntimeProfile runtime_;
+    Companions companions_;
     std::vector<Device> devices_;
     std::vector<DeviceAnswer> blank_; ///< the devices with nothing on them
     std::uint64_t margin_;

@@ -1,5 +1,6 @@
 #include "notes.hpp"
 
+#include "companion_notes.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/hardware/detect.hpp"
@@ -110,6 +111,12 @@ void note_devices(Notes& notes, const Judge& judge) {
 
 } // namespace
 
+namespace {
+
+std::string gibibytes_up(std::uint64_t bytes) { return number(bytes / gib + (bytes % gib == 0 ? 0 : 1)) + " GiB"; }
+
+} // namespace
+
 std::string note_without_advice(const Judge& judge, const Trial& trial) {
     std::uint64_t most = 0; // bytes that a device must have, all of them alike
     for (const DeviceAnswer& device : trial.devices) {
@@ -118,7 +125,11 @@ std::string note_without_advice(const Judge& judge, const Trial& trial) {
         larger.total = used + device.overhead;
         most = std::max(most, used + std::max(device.overhead, overhead_of(larger).sum()));
     }
-    const std::string size = number(most / gib + (most % gib == 0 ? 0 : 1)) + " GiB";
+    const std::string size = gibibytes_up(most);
+    if (trial.ram && trial.ram->verdict == Verdict::oom &&
+        std::ranges::none_of(trial.devices, [](const DeviceAnswer& d) { return d.verdict == Verdict::oom; }))
+        return "nothing that can be changed here makes it fit: a computer with " +
+               gibibytes_up(trial.ram->required + trial.ram->wanted) + " of memory, or a smaller model, is needed";
     return "nothing that can be changed here makes it fit: " +
            (judge.devices().size() == 1 ? "a GPU with " + size + ", or a smaller model, is needed"
                                         : "GPUs with " + size + " each, or a smaller model, are needed");
@@ -132,6 +143,8 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     note_placement(notes, judge, trial);
     note_overrides(notes, judge, trial);
     note_weights(notes, judge, trial);
+    note_companions(notes, request, trial);
+    note_host(notes, judge, trial);
     note_machine(notes, request);
     note_devices(notes, judge);
     return notes;

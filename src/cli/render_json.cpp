@@ -59,30 +59,81 @@ Json json_of(const DeviceAnswer& device) {
             {"kv_cache", device.memory.kv_cache},
             {"recurrent_state", device.memory.recurrent_state},
             {"compute", device.memory.compute},
+            {"adapters", device.memory.adapters},
+            {"projector", device.memory.projector},
+            {"draft", device.memory.draft},
             {"overhead", device.overhead},
             {"required", device.required},
             {"headroom", device.headroom},
             {"verdict", name_of(device.verdict)}};
 }
 
-Json json_of(const HostMemory& host) {
-    return {{"weights", host.weights}, {"kv_cache", host.kv_cache}, {"recurrent_state", host.recurrent_state},
-            {"compute", host.compute}, {"output", host.output},     {"required", host.total()}};
+Json host_of(const Answer& answer) {
+    const HostMemory& host = answer.host;
+    Json json = {
+        {"weights", host.weights},
+        {"kv_cache", host.kv_cache},
+        {"recurrent_state", host.recurrent_state},
+        {"compute", host.compute},
+        {"output", host.output},
+        {"adapters", host.adapters},
+        {"projector", host.projector},
+        {"draft", host.draft},
+        {"required", answer.ram ? answer.ram->required : host.total()},
+        {"may_grow", {{"prompt_cache", answer.growth.prompt_cache}, {"checkpoints", answer.growth.checkpoints}}}};
+    if (answer.ram) {
+        json["total"] = answer.ram->total;
+        json["shared"] = answer.ram->shared;
+        json["headroom"] = answer.ram->headroom;
+        json["verdict"] = name_of(answer.ram->verdict);
+    }
+    return json;
 }
 
+Json json_of(const std::optional<ProjectorAnswer>& projector) {
+    if (!projector) return nullptr;
+    return {{"name", projector->name},
+            {"type", projector->type},
+            {"offloaded", projector->on_device},
+            {"weights", projector->weights},
+            {"compute", projector->compute + projector->host_compute},
+            {"basis", {{"weights", name_of(projector->weights_basis)}, {"compute", name_of(Basis::modelled)}}}};
+}
+
+Json json_of(const std::optional<DraftAnswer>& draft) {
+    if (!draft) return nullptr;
+    return {{"model", draft->model},
+            {"quant", draft->quant},
+            {"mtp", draft->mtp},
+            {"weights", draft->weights},
+            {"kv_cache", draft->kv_cache},
+            {"recurrent_state", draft->recurrent_state},
+            {"compute", draft->compute},
+            {"output", draft->output},
+            {"basis", {{"kv_cache", name_of(draft->kv_basis)}, {"compute", name_of(draft->compute_basis)}}}};
+}
+
+Json json_of(const AdapterAnswer& adapter) { return {{"name", adapter.name}, {"bytes", adapter.bytes}}; }
+
 Json totals_of(const Answer& answer) {
-    DeviceMemory sum{answer.host.weights, answer.host.kv_cache, answer.host.recurrent_state, answer.host.compute};
+    DeviceMemory sum = answer.host;
     for (const DeviceAnswer& device : answer.devices) {
         sum.weights += device.memory.weights;
         sum.kv_cache += device.memory.kv_cache;
         sum.recurrent_state += device.memory.recurrent_state;
         sum.compute += device.memory.compute;
+        sum.adapters += device.memory.adapters;
+        sum.projector += device.memory.projector;
+        sum.draft += device.memory.draft;
     }
     return {{"weights", sum.weights},
             {"kv_cache", sum.kv_cache},
             {"recurrent_state", sum.recurrent_state},
             {"compute", sum.compute},
             {"output", answer.host.output},
+            {"adapters", sum.adapters},
+            {"projector", sum.projector},
+            {"draft", sum.draft},
             {"overhead", answer.overhead},
             {"kv_bytes_per_token", answer.kv_bytes_per_token}};
 }
@@ -128,7 +179,10 @@ std::string render_json(const Answer& answer) {
                  {"model", json_of(answer.model)},
                  {"settings", json_of(answer.settings)},
                  {"devices", list_of(answer.devices)},
-                 {"host", json_of(answer.host)},
+                 {"host", host_of(answer)},
+                 {"projector", json_of(answer.projector)},
+                 {"draft", json_of(answer.draft)},
+                 {"adapters", list_of(answer.adapters)},
                  {"totals", totals_of(answer)},
                  {"basis", basis},
                  {"max_ctx", max_ctx},

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t most_suggestions = 3;
 constexpr std::size_t widest_name = 60; // of a model or GPU; longer ones are cut
+constexpr std::size_t widest_note = 24; // of a name beside a bar
 constexpr std::size_t widest_lead = 40; // what may stand before the figures of a verdict in their line
 
 /// "FIT", "TIGHT", "OOM", "REFUSED", in its colour.
@@ -94,6 +95,28 @@ std::string verdict_line(std::string lead, const DeviceAnswer& device, std::uint
     return lead + "\n" + wrapped("    " + word, with_units(figures));
 }
 
+/// "1.2 of 64.0 GiB, 62.8 GiB free".
+std::string ram_figures(const Answer& answer) {
+    const HostAnswer& ram = *answer.ram;
+    std::string figures = part_of_text(ram.required, ram.total) + ", " + size_text(magnitude(ram.headroom)) +
+                          (ram.headroom < 0 ? " too much" : " free");
+    if (ram.verdict == Verdict::tight) figures += ": less than the margin of " + size_text(answer.margin);
+    return figures;
+}
+
+/// The computer's memory decides: no device is as bad.
+bool ram_is_worst(const Answer& answer) {
+    return answer.ram && std::none_of(answer.devices.begin(), answer.devices.end(), [&](const DeviceAnswer& device) {
+               return device.verdict >= answer.ram->verdict;
+           });
+}
+
+/// "RAM   FIT   1.2 of 64.0 GiB, 62.8 GiB free", where it is known how much there is.
+std::string ram_line(const Answer& answer, const Terminal& terminal) {
+    if (!answer.ram) return "";
+    return wrapped("  RAM   " + word_of(answer.ram->verdict, terminal) + "   ", with_units(ram_figures(answer)));
+}
+
 std::string usable_line(const DeviceAnswer& device) {
     if (device.available == device.total) return "";
     std::string line = part_of_text(device.available, device.total) + " can be used";
@@ -121,12 +144,26 @@ std::string compute_note(const Answer& answer) {
     return answer.compute_error > 0 ? "modelled, +" + size_text(answer.compute_error) + " at most" : "modelled";
 }
 
+std::string projector_note(const Answer& answer) {
+    if (!answer.projector) return "";
+    return "modelled, +" + size_text(answer.projector->error) + " at most";
+}
+
+std::string draft_note(const Answer& answer) {
+    if (!answer.draft) return "";
+    return answer.draft->mtp ? "context of the MTP block"
+                             : shortened(answer.draft->model, widest_note) + " " + answer.draft->quant;
+}
+
 std::string chart(const Answer& answer, const DeviceAnswer& device, const Terminal& terminal) {
     const DeviceMemory& memory = device.memory;
     std::vector<BarRow> rows{{"weights", memory.weights}};
     if (memory.kv_cache > 0) rows.push_back({"KV cache", memory.kv_cache, per_token_note(answer)});
     if (memory.recurrent_state > 0) rows.push_back({"state", memory.recurrent_state, "recurrent layers"});
     rows.push_back({"compute", memory.compute, compute_note(answer)});
+    if (memory.adapters > 0) rows.push_back({"adapters", memory.adapters, "LoRA"});
+    if (memory.projector > 0) rows.push_back({"projector", memory.projector, projector_note(answer)});
+    if (memory.draft > 0) rows.push_back({"draft", memory.draft, draft_note(answer)});
     if (device.overhead > 0) rows.push_back({"overhead", device.overhead, overhead_note(device)});
     rows.push_back({device.headroom < 0 ? "missing" : "free", magnitude(device.headroom), "", true});
     return bar_chart(rows, std::max(device.available, device.required), terminal);
@@ -144,6 +181,7 @@ std::string summary_line(const Answer& answer, const Terminal& terminal) {
                                      [&](const DeviceAnswer& device) { return device.verdict == answer.verdict; });
     const auto all = static_cast<std::ptrdiff_t>(answer.devices.size());
     std::string where = std::to_string(worst) + " of " + std::to_string(all);
+    if (worst == 0) return ""; // the computer's memory is worse
     if (worst == all) where = all == 2 ? "both" : "all " + std::to_string(all);
     return "  " + word_of(answer.verdict, terminal) + "   on " + where + " GPUs\n";
 }
@@ -160,7 +198,8 @@ std::string several_devices(const Answer& answer, const Terminal& terminal) {
 }
 
 /// "in RAM 0.6 GiB: weights 0.3 GiB, compute 0.3 GiB".
-std::string host_line(const HostMemory& host) {
+std::string host_line(const Answer& answer, const Terminal& terminal) {
+    const HostMemory& host = answer.host;
     if (host.total() == 0) return "";
     std::string parts;
     const auto add = [&](std::string_view name, std::uint64_t bytes) {
@@ -172,7 +211,11 @@ std::string host_line(const HostMemory& host) {
     add("state", host.recurrent_state);
     add("compute", host.compute);
     add("output", host.output);
-    return "\n" + wrapped("  " + pad_right("in RAM", 9) + pad_left(size_text(host.total()), 9) + "  ", parts);
+    add("adapters", host.adapters);
+    add("projector", host.projector);
+    add("draft", host.draft);
+    return "\n" + (ram_is_worst(answer) ? "" : ram_line(answer, terminal)) +
+           wrapped("  " + pad_right("in RAM", 9) + pad_left(size_text(host.total()), 9) + "  ", parts);
 }
 
 std::string limit_text(const MaxContext& context) {
@@ -236,8 +279,9 @@ std::string render_text(const Answer& answer, const Terminal& terminal) {
         text += "  " + word_of(answer.verdict, terminal) + "   " + answer.settings.runtime +
                 " does not start with these settings\n";
     } else {
+        if (ram_is_worst(answer)) text += ram_line(answer, terminal) + "\n";
         text += answer.devices.size() == 1 ? one_device(answer, terminal) : several_devices(answer, terminal);
-        text += host_line(answer.host) + "\n" + largest_context(answer);
+        text += host_line(answer, terminal) + "\n" + largest_context(answer);
     }
     text += failure_text(answer) + suggestions_text(answer, terminal) + command_line(answer);
     return text + notes_text(answer);

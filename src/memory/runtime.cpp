@@ -50,11 +50,35 @@ void check_texts(const RuntimeProfile& p) {
         if (!texts.contains(key))
             throw Error("runtimes.json: " + quote(p.id) + " lacks the " + std::string(kind) + " " + std::string(key));
     };
-    for (const char* setting :
-         {"model",           "n_ctx",      "gpu_layers",    "tensor_split", "split_mode",   "main_gpu",
-          "override_tensor", "n_cpu_moe",  "cpu_moe",       "cache_type_k", "cache_type_v", "flash_attn",
-          "parallel",        "kv_unified", "no_kv_unified", "n_batch",      "n_ubatch",     "no_op_offload",
-          "no_kv_offload",   "swa_full",   "embeddings",    "mtp"})
+    for (const char* setting : {"model",
+                                "n_ctx",
+                                "gpu_layers",
+                                "tensor_split",
+                                "split_mode",
+                                "main_gpu",
+                                "override_tensor",
+                                "n_cpu_moe",
+                                "cpu_moe",
+                                "cache_type_k",
+                                "cache_type_v",
+                                "flash_attn",
+                                "parallel",
+                                "kv_unified",
+                                "no_kv_unified",
+                                "n_batch",
+                                "n_ubatch",
+                                "no_op_offload",
+                                "no_kv_offload",
+                                "swa_full",
+                                "embeddings",
+                                "mtp",
+                                "mmproj",
+                                "no_mmproj",
+                                "model_draft",
+                                "ngl_draft",
+                                "cache_type_k_draft",
+                                "cache_type_v_draft",
+                                "lora"})
         need(p.flags, "flag", setting);
     for (const char* part : {"weights", "kv_cache", "recurrent_state", "compute"}) need(p.failures, "failure", part);
     for (const char* backend : {"cuda", "metal", "vulkan"}) need(p.allocations, "allocation", backend);
@@ -77,6 +101,10 @@ RuntimeProfile read_profile(const json& entry) {
     p.n_batch = count_at(entry.at("batch"), "n_batch");
     p.n_ubatch = count_at(entry.at("batch"), "n_ubatch");
     p.least_ctx = count_at(entry.at("least_ctx"), "tokens");
+    const json& host = entry.at("host");
+    p.prompt_cache = checked_mul(count_at(host, "prompt_cache_mib"), mib, "a prompt cache");
+    p.checkpoints = count_at(host, "checkpoints");
+    p.checkpoint_step = count_at(host, "checkpoint_step");
     for (const json& name : entry.at("cache_types").at("types"))
         p.cache_types.push_back(cache_type_of(name.get<std::string>()));
     p.flags = texts_of(entry.at("flags"));

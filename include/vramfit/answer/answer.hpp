@@ -1,7 +1,10 @@
 #pragma once
 
+#include "vramfit/answer/companions.hpp"
 #include "vramfit/answer/request.hpp"
 #include "vramfit/memory/estimate.hpp"
+#include "vramfit/model/source.hpp"
+#include "vramfit/model/weight_groups.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -26,10 +29,11 @@ struct DeviceAnswer {
     std::uint64_t overhead = 0; ///< driver share and process context, typical
     std::uint64_t overhead_low = 0, overhead_high = 0;
     std::string overhead_basis;
-    std::uint64_t compute_error = 0;  ///< bytes by which the compute buffer may be larger than said
-    std::uint64_t overhead_error = 0; ///< ... and the overhead
-    std::uint64_t error = 0;          ///< bytes by which compute buffer and overhead together may be larger than said
-    std::uint64_t wanted = 0;         ///< headroom from which on it fits: the margin, or the error where that is more
+    std::uint64_t compute_error = 0;   ///< bytes by which the compute buffer may be larger than said
+    std::uint64_t overhead_error = 0;  ///< ... and the overhead
+    std::uint64_t companion_error = 0; ///< ... and projector, draft and adapters
+    std::uint64_t error = 0;           ///< bytes by which all of them together may be larger than said
+    std::uint64_t wanted = 0;          ///< headroom from which on it fits: the margin, or the error where that is more
     std::uint64_t required = 0;
     std::int64_t headroom = 0;
     Verdict verdict = Verdict::fit;
@@ -103,6 +107,11 @@ struct Answer {
     EffectiveSettings settings;
     std::vector<DeviceAnswer> devices;
     HostMemory host;
+    std::optional<HostAnswer> ram; ///< the verdict on the host, where its memory is known
+    HostGrowth growth;             ///< what the host may need more as the server is used
+    std::optional<ProjectorAnswer> projector;
+    std::optional<DraftAnswer> draft;
+    std::vector<AdapterAnswer> adapters;
     std::uint64_t overhead = 0; ///< of all devices
     std::uint64_t kv_bytes_per_token = 0;
     Basis compute_basis = Basis::exact;

@@ -25,7 +25,10 @@ struct RuntimeProfile {
     bool unified_when_given = false; ///< slots that somebody asked for do
     Outputs outputs = Outputs::batch;
     Outputs embedding_outputs = Outputs::batch; ///< for a model that is asked for embeddings
-    std::uint64_t draft_tokens = 0;             ///< further rows a slot where it drafts with MTP blocks
+    std::uint64_t draft_tokens = 0;    ///< further rows a slot where tokens are drafted; 0: the runtime does not draft
+    std::uint64_t prompt_cache = 0;    ///< bytes of prompts that a server puts aside in the computer's memory, at most
+    std::uint64_t checkpoints = 0;     ///< states to go back to that a slot keeps, at most
+    std::uint64_t checkpoint_step = 0; ///< tokens between two of them, at least
     std::uint64_t n_batch = 0, n_ubatch = 0;
     std::uint64_t least_ctx = 0;         ///< what the runtime itself calls the least useful context
     std::vector<TensorType> cache_types; ///< that a KV cache may have

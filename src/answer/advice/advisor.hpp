@@ -78,6 +78,8 @@ void advise_flash_attention(Advisor& advisor);
 void advise_slots(Advisor& advisor);
 void advise_ubatch(Advisor& advisor);
 void advise_quant(Advisor& advisor);
+/// Projector and draft: elsewhere, smaller, or left out.
+void advise_companions(Advisor& advisor);
 void advise_experts(Advisor& advisor);
 void advise_gpu_layers(Advisor& advisor);
 /// Two changes at once, for where none alone helps that leaves the whole model on the devices.
