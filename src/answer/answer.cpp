@@ -1,6 +1,7 @@
 #include "vramfit/answer/answer.hpp"
 
 #include "advice.hpp"
+#include "auto_request.hpp"
 #include "command.hpp"
 #include "failure.hpp"
 #include "judge.hpp"
@@ -138,13 +139,19 @@ Answer answer(const Request& asked, Estimator& estimator) {
     Judge judge(asked, estimator);
     Request request = asked;
     Answer result;
-    if (!asked.n_ctx) {
+    if (asked.n_gpu_layers == gpu_layers_auto) {
+        AutoRequest fitted = resolve_auto(judge, asked);
+        request = std::move(fitted.request);
+        result.notes = std::move(fitted.notes);
+    }
+    const bool chosen = !request.n_ctx;
+    if (chosen) {
         result.max_ctx = max_context(judge, request);
         request.n_ctx = result.max_ctx.fit > 0 ? result.max_ctx.fit : result.max_ctx.tight;
         if (*request.n_ctx == 0) request.n_ctx = least_context(judge);
     }
     Trial trial = judge.attempt(request);
-    if (asked.n_ctx)
+    if (!chosen)
         result.max_ctx = max_context(judge, request, &trial);
     else if (trial.verdict == Verdict::refused)
         result.max_ctx.limited_by = ContextLimit::setting;
@@ -156,7 +163,8 @@ Answer answer(const Request& asked, Estimator& estimator) {
     result.kv_bytes_per_token = estimator.kv_bytes_per_token(trial.deployment);
     result.command = command_line(judge, request, model_file(judge.model(), request));
     result.failure = failure_of(judge, trial);
-    result.notes = notes_of(judge, request, trial, !asked.n_ctx);
+    const std::vector<std::string> notes = notes_of(judge, request, trial, chosen);
+    result.notes.insert(result.notes.end(), notes.begin(), notes.end());
     result.suggestions = advice(judge, request, trial, result.max_ctx);
     if (asked.strict && trial.verdict == Verdict::tight && !result.suggestions.empty())
         result.command = result.suggestions.front().command;

@@ -43,6 +43,9 @@ public:
     const Model& model() const { return estimator_.model(); }
     const RuntimeProfile& runtime() const { return runtime_; }
     const std::vector<Device>& devices() const { return devices_; }
+    /// The same with nothing on them.
+    const std::vector<DeviceAnswer>& empty_devices() const { return blank_; }
+    Companions& companions() { return companions_; }
     std::uint64_t margin() const { return margin_; }
     /// The compute buffer follows rules that were measured with CUDA alone.
     bool all_cuda() const;
