@@ -2,6 +2,7 @@
 #include "support/errors.hpp"
 #include "support/gguf_writer.hpp"
 #include "support/temp_folder.hpp"
+#include "support/text_stream.hpp"
 #include "vramfit/model/gguf.hpp"
 
 #include "catch.hpp"
@@ -10,22 +11,6 @@ using namespace vramfit;
 using namespace vramfit::test;
 
 namespace {
-
-/// A stream of `text` that hands out at most `step` bytes at once, and counts them.
-struct TextStream {
-    std::string text;
-    std::size_t step = 1;
-    std::size_t at = 0;
-
-    ByteStream stream() {
-        return [this](std::span<std::byte> buffer) {
-            const std::size_t n = std::min({buffer.size(), step, text.size() - at});
-            std::memcpy(buffer.data(), text.data() + at, n);
-            at += n;
-            return n;
-        };
-    }
-};
 
 GgufHeader header_of(const std::string& bytes) {
     TextStream text{bytes, 100};
