@@ -169,6 +169,10 @@ MemoryEstimate Estimator::estimate(const Deployment& deployment) {
     for (std::size_t i = 0; i < plan.compute.device_bytes.size(); ++i)
         e.devices[i].compute = plan.compute.device_bytes[i];
     e.host.compute = plan.compute.host_bytes;
+    if (eval_.value_or("modelled", 0) != 0) { // an architecture that is not described: a plain transformer stands in
+        e.compute_basis = std::max(e.compute_basis, Basis::modelled);
+        for (const DeviceMemory& device : e.devices) e.compute_error = std::max(e.compute_error, device.compute / 2);
+    }
     return e;
 }
 
