@@ -100,7 +100,8 @@ std::string flash_attn_text(FlashAttention flash_attn) {
 }
 
 std::string model_file(const Model& model, const Request& request) {
-    return model.source == "catalog" ? "MODEL.gguf" : request.model;
+    const bool is_that_file = model.source == "gguf" && !model.file_type.empty() && request.model != "-";
+    return is_that_file ? shell_word(request.model) : "MODEL.gguf";
 }
 
 std::string model_file(const Model&, const Request&, FileType file_type) {

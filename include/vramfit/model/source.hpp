@@ -34,8 +34,13 @@ struct SourcedModel {
 /// none such, where it cannot be read, and for a model that llama.cpp cannot load.
 SourcedModel load_model(std::string_view name, const ModelSources& sources);
 
+/// Makes the model of a file the one that llama-quantize would make of it: the types of an unquantized file (F32, F16,
+/// BF16) become open. Does nothing where the types are open, as those of a catalog model, or already of that file type;
+/// throws Error for a file with other quantized weights.
+void ask_for_quant(SourcedModel& loaded, std::string_view quant);
+
 /// Whether `name` is a file's or folder's, or standard input, rather than a name of the catalogs: the weights of such a
-/// model have types of their own.
-bool names_a_file(std::string_view name);
+/// model may have types of their own, so that nobody need say which.
+bool has_own_types(std::string_view name);
 
 } // namespace vramfit
