@@ -152,13 +152,13 @@ Deployment Judge::deployment(const Request& request) const {
     if (outputs == RuntimeProfile::Outputs::slots)
         s.n_outputs_max = s.n_seq_max * (1 + (request.mtp || request.draft ? runtime_.draft_tokens : 0));
 
-    if (request.n_gpu_layers == gpu_layers_auto)
-        throw Error("--gpu-layers auto is not known yet; give a number or all");
     PlacementRequest& p = d.placement;
     p.n_devices = static_cast<std::uint32_t>(devices_.size());
-    p.n_gpu_layers = request.n_gpu_layers.value_or(-1);
+    p.n_gpu_layers = std::max(gpu_layers_all, request.n_gpu_layers.value_or(gpu_layers_all)); // auto: see resolve_auto
     p.n_cpu_moe = request.n_cpu_moe;
     p.overrides = parse_overrides(request.override_tensors, devices_, runtime_);
+    p.split_mode = request.split_mode.value_or(SplitMode::layer);
+    p.main_device = request.main_gpu;
     p.tensor_split = request.tensor_split;
     if (p.tensor_split.empty() && devices_.size() > 1) {
         // llama.cpp splits by the free memory that a device reports once its context exists (llama-model.cpp).
@@ -171,8 +171,9 @@ Deployment Judge::deployment(const Request& request) const {
 }
 
 Verdict Judge::judge_device(DeviceAnswer& device) const {
-    device.wanted = wanted_headroom(device, margin_);
     const DeviceMemory& m = device.memory;
+    // A device with nothing on it has llama.cpp's context alone, and that fits or not.
+    device.wanted = m.sum() == 0 ? 0 : wanted_headroom(device, margin_);
     device.required = device.overhead;
     for (const std::uint64_t part :
          {m.weights, m.kv_cache, m.recurrent_state, m.compute, m.adapters, m.projector, m.draft})

@@ -3,6 +3,7 @@
 #include "companion_notes.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/base/text.hpp"
 #include "vramfit/hardware/detect.hpp"
 #include "vramfit/hardware/overhead.hpp"
 
@@ -74,6 +75,28 @@ void note_attention(Notes& notes, const Trial& trial) {
         notes.push_back("flash attention is off: there is no CUDA kernel for this model with these cache types");
 }
 
+/// "GPU 0, GPU 2 and GPU 3".
+std::string names_of_others(std::size_t n_devices, std::size_t main) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < n_devices; ++i) {
+        if (i != main) names.push_back("GPU " + number(i));
+    }
+    return enumerated(names, "and");
+}
+
+void note_split(Notes& notes, const Trial& trial) {
+    const PlacementRequest& p = trial.deployment.placement;
+    if (p.split_mode == SplitMode::none && p.n_devices > 1)
+        notes.push_back("without a split " + names_of_others(p.n_devices, p.main_device) +
+                        (p.n_devices == 2 ? " holds" : " hold") +
+                        " nothing but the context that llama.cpp makes on every GPU it sees");
+    if (p.split_mode == SplitMode::row && p.n_devices > 1)
+        notes.push_back("split by rows, weights and compute buffers are approximate: each part of a matrix is an "
+                        "allocation of its own");
+    if (p.split_mode != SplitMode::none && p.main_device > 0)
+        notes.push_back("a main GPU matters only where nothing is split");
+}
+
 void note_overrides(Notes& notes, Judge& judge, const Trial& trial) {
     for (const TensorOverride& o : trial.deployment.placement.overrides) {
         if (!judge.estimator().matches_any(o.pattern))
@@ -142,6 +165,7 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     note_attention(notes, trial);
     note_placement(notes, judge, trial);
     note_overrides(notes, judge, trial);
+    note_split(notes, trial);
     note_weights(notes, judge, trial);
     note_companions(notes, request, trial);
     note_host(notes, judge, trial);

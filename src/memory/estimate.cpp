@@ -1,6 +1,7 @@
 #include "vramfit/memory/estimate.hpp"
 
 #include "refusal.hpp"
+#include "row_split.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/model/architecture.hpp"
 #include "vramfit/model/quant_mix.hpp"
@@ -12,7 +13,8 @@
 namespace vramfit {
 namespace {
 
-constexpr std::size_t n_remembered = 32; // a sweep asks for as many contexts, or file types, in turn
+constexpr std::uint64_t mean_allocation_loss = mib; // an allocation of CUDA ends on a boundary of 2 MiB
+constexpr std::size_t n_remembered = 32;            // a sweep asks for as many contexts, or file types, in turn
 
 DeviceMemory& memory_at(MemoryEstimate& estimate, std::int32_t device) {
     if (device == host_device) return estimate.host;
@@ -21,6 +23,18 @@ DeviceMemory& memory_at(MemoryEstimate& estimate, std::int32_t device) {
 
 std::uint64_t alloc_size(const Tensor& tensor, TensorType type, std::int32_t device) {
     return device == host_device ? host_alloc_size(tensor, type) : cuda_alloc_size(tensor, type);
+}
+
+/// Without a split the plan knows the main device alone: the others hold nothing.
+void add_unused_devices(MemoryEstimate& e, const PlacementRequest& request) {
+    if (request.split_mode != SplitMode::none || e.devices.size() == request.n_devices) return;
+    const auto main = static_cast<std::int32_t>(request.main_device);
+    std::vector<DeviceMemory> devices(request.n_devices);
+    devices[request.main_device] = e.devices.front();
+    e.devices = std::move(devices);
+    for (Cache& cache : e.caches) {
+        for (CacheLayer& layer : cache.layers) layer.device = layer.device == host_device ? host_device : main;
+    }
 }
 
 } // namespace
@@ -69,6 +83,22 @@ std::set<std::int32_t> Estimator::devices_of_shared(const Tensor& tensor, const 
     return devices;
 }
 
+/// Adds the rows of a matrix to all devices, where they are split; false where the tensor lies in one piece.
+bool Estimator::add_rows(std::size_t i, TensorType type, Placed& placed) const {
+    const Placement& placement = placed.placement;
+    const Tensor& tensor = model_->tensors[i];
+    const bool tied = static_cast<std::int32_t>(i) == placement.tied_output;
+    const std::int32_t device = tied ? placement.tied_device : placement.tensor_device[i];
+    const bool pinned = !placement.pinned.empty() && placement.pinned[i];
+    if (placement.row_ends.empty() || device == host_device || pinned) return false;
+    if (!tied && !splits_by_rows(tensor, model_->name_of(tensor))) return false;
+    const std::vector<std::uint64_t> bytes = split_rows(tensor, type, placement.row_ends);
+    if (bytes[static_cast<std::size_t>(device)] == 0) return false; // a device without rows cannot multiply them
+    for (std::size_t d = 0; d < bytes.size(); ++d) placed.devices[d].weights += bytes[d];
+    ++placed.n_split;
+    return true;
+}
+
 void Estimator::place_weights(const Weights& w, Placed& placed) {
     const Placement& placement = placed.placement;
     const auto add = [&](const Tensor& tensor, TensorType type, std::int32_t device) {
@@ -83,9 +113,10 @@ void Estimator::place_weights(const Weights& w, Placed& placed) {
             for (const std::int32_t device : devices_of_shared(tensor, placement)) add(tensor, w.types[i], device);
             continue;
         }
-        add(tensor, w.types[i], placement.tensor_device[i]);
-        if (static_cast<std::int32_t>(i) == placement.tied_output &&
-            placement.tied_device != placement.tensor_device[i])
+        const bool tied = static_cast<std::int32_t>(i) == placement.tied_output;
+        const bool in_rows = add_rows(i, w.types[i], placed); // of a tied tensor: as output matrix
+        if (!in_rows || tied) add(tensor, w.types[i], placement.tensor_device[i]);
+        if (tied && !in_rows && placement.tied_device != placement.tensor_device[i])
             add(tensor, w.types[i], placement.tied_device);
     }
 }
@@ -120,9 +151,9 @@ const Estimator::Placed& Estimator::placed(const Deployment& d) {
     if (known != placed_.end()) return *known;
     if (placed_.size() == n_remembered) placed_.erase(placed_.begin());
     Placed p{
-        d.file_type, d.imatrix, d.settings.mtp, d.placement, place(*model_, d.placement, d.settings.mtp, patterns_),
-        {},          {}};
-    p.devices.resize(d.placement.n_devices);
+        d.file_type, d.imatrix, d.settings.mtp, d.placement, place(*model_, d.placement, d.settings.mtp, patterns_), {},
+        {},          0};
+    p.devices.resize(p.placement.n_devices);
     place_weights(weights(d.file_type, d.imatrix), p);
     placed_.push_back(std::move(p));
     return placed_.back();
@@ -169,6 +200,11 @@ MemoryEstimate Estimator::estimate(const Deployment& deployment) {
     for (std::size_t i = 0; i < plan.compute.device_bytes.size(); ++i)
         e.devices[i].compute = plan.compute.device_bytes[i];
     e.host.compute = plan.compute.host_bytes;
+    if (where.n_split > 0) {
+        e.weights_basis = e.compute_basis = Basis::modelled;
+        e.compute_error = where.n_split * mean_allocation_loss;
+    }
+    add_unused_devices(e, deployment.placement);
     if (eval_.value_or("modelled", 0) != 0) { // an architecture that is not described: a plain transformer stands in
         e.compute_basis = std::max(e.compute_basis, Basis::modelled);
         for (const DeviceMemory& device : e.devices) e.compute_error = std::max(e.compute_error, device.compute / 2);

@@ -44,6 +44,29 @@ std::vector<std::int32_t> place_layers(std::uint32_t n_block, const PlacementReq
     return device;
 }
 
+/// The request with the devices that are used. With SplitMode::none the main one alone is (llama.cpp,
+/// `llama_model_load_from_file_impl`): it becomes device 0.
+PlacementRequest used_devices(PlacementRequest r) {
+    for (const TensorOverride& o : r.overrides) {
+        if (o.device < host_device || o.device >= static_cast<std::int32_t>(r.n_devices))
+            throw Error("an override names device " + std::to_string(o.device) + " of " + std::to_string(r.n_devices));
+    }
+    if (r.split_mode != SplitMode::none || r.n_devices == 0) return r;
+    if (r.main_device >= r.n_devices)
+        throw Error("the main device is " + std::to_string(r.main_device) + ", but there are " +
+                    std::to_string(r.n_devices) + ", counted from 0");
+    for (TensorOverride& o : r.overrides) {
+        if (o.device == host_device) continue;
+        if (o.device != static_cast<std::int32_t>(r.main_device))
+            throw Error("an override names device " + std::to_string(o.device) +
+                        ", but without a split the main device " + std::to_string(r.main_device) + " alone is used");
+        o.device = 0;
+    }
+    r.n_devices = 1;
+    r.tensor_split.clear();
+    return r;
+}
+
 /// The routed experts, which `--n-cpu-moe` keeps on the host (common/common.h, its regular expression).
 bool is_expert(std::string_view name) {
     for (const std::string_view prefix : {"ffn_up", "ffn_down", "ffn_gate_up", "ffn_gate"}) {
@@ -91,12 +114,8 @@ std::int32_t tied_output(const Model& model) {
 class Overrides {
 public:
     Overrides(const PlacementRequest& request, TensorPatterns& patterns) : request_(request) {
-        for (const TensorOverride& o : request.overrides) {
-            if (o.device < host_device || o.device >= static_cast<std::int32_t>(request.n_devices))
-                throw Error("an override names device " + std::to_string(o.device) + " of " +
-                            std::to_string(request.n_devices));
+        for (const TensorOverride& o : request.overrides)
             matches_.push_back(&patterns.matches(o.pattern)); // stays where it is
-        }
     }
 
     bool empty() const { return matches_.empty(); }
@@ -152,7 +171,8 @@ void place_tensors(const Model& model, const PlacementRequest& request, TensorPa
 
 } // namespace
 
-Placement place(const Model& model, const PlacementRequest& request, bool mtp, TensorPatterns& patterns) {
+Placement place(const Model& model, const PlacementRequest& asked, bool mtp, TensorPatterns& patterns) {
+    const PlacementRequest request = used_devices(asked);
     Placement placement;
     placement.n_devices = request.n_devices;
     placement.overridden = request.n_cpu_moe > 0 || !request.overrides.empty() || !request.parts.empty();
@@ -160,6 +180,7 @@ Placement place(const Model& model, const PlacementRequest& request, bool mtp, T
     placement.layer_device = place_layers(model.n_block(), request);
     placement.all_offloaded = std::ranges::find(placement.layer_device, host_device) == placement.layer_device.end();
     place_tensors(model, request, patterns, placement);
+    if (request.split_mode == SplitMode::row && request.n_devices > 1) placement.row_ends = cumulated_shares(request);
 
     const auto n_layer = static_cast<std::int32_t>(model.n_layer());
     placement.loaded.reserve(model.tensors.size());

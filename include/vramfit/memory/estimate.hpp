@@ -59,6 +59,7 @@ struct MemoryEstimate {
     std::uint64_t tensor_bytes = 0; ///< of the file's tensors: neither header nor padding
     std::uint64_t n_nodes = 0;      ///< of the prompt graph
     std::uint32_t n_splits = 0;
+    Basis weights_basis = Basis::exact;
     Basis compute_basis = Basis::exact;
     std::uint64_t compute_error = 0; ///< bytes by which the compute buffer of a device may be larger; 0 where exact
 };
@@ -103,6 +104,7 @@ private:
         Placement placement;
         std::vector<DeviceMemory> devices;
         DeviceMemory host;
+        std::uint64_t n_split = 0; ///< matrices whose rows are split: on a device as many allocations
     };
     /// What a deployment's context takes.
     struct Planned {
@@ -118,6 +120,7 @@ private:
     const Placed& placed(const Deployment& deployment);
     const Planned& planned(const Deployment& deployment, const Placement& placement);
     void place_weights(const Weights& weights, Placed& placed);
+    bool add_rows(std::size_t tensor, TensorType type, Placed& placed) const;
     std::uint64_t output_bytes(const Settings& settings, const ContextPlan& context);
     void place_caches(MemoryEstimate& estimate) const;
     std::vector<Cache> caches(const Settings& settings, const ContextPlan& context, const Placement& placement);

@@ -16,7 +16,7 @@ inline constexpr std::int32_t host_device = -1;
 enum class SplitMode : std::uint8_t {
     none,  ///< everything on the main device
     layer, ///< whole layers
-    row,   ///< layers, and the rows of their matrices over all devices
+    row,   ///< layers as well, but the rows of their matrices over all devices
 };
 
 /// The tensors whose full name a regular expression finds (`-ot`): where they lie, wherever their layer does.
@@ -53,7 +53,7 @@ struct PlacementRequest {
     std::vector<TensorOverride> overrides; ///< the first that matches a tensor decides; before `n_cpu_moe`
     std::vector<PartOverride> parts;       ///< one a layer at most; of trials, which a command says with `overrides`
     SplitMode split_mode = SplitMode::layer;
-    std::uint32_t main_device = 0; ///< with SplitMode::none and row
+    std::uint32_t main_device = 0; ///< with SplitMode::none
     bool no_alloc = false;         ///< as `--fit` plans it, which takes more on several devices than a load does
 
     bool operator==(const PlacementRequest&) const = default;
@@ -61,14 +61,15 @@ struct PlacementRequest {
 
 /// Where everything lies: the device of each block and of the output layer, and of each tensor.
 struct Placement {
-    std::uint32_t n_devices = 1;
+    std::uint32_t n_devices = 1; ///< that are used: with SplitMode::none one, and device 0 is the main device
     std::vector<std::int32_t> layer_device;  ///< by block; one more at the end for the output layer
     std::vector<std::int32_t> tensor_device; ///< by Model::tensors
     std::vector<bool> pinned;      ///< by Model::tensors: an override decides, for all its copies; empty: there is none
     std::vector<bool> loaded;      ///< by Model::tensors: false for MTP blocks that are skipped
     bool all_offloaded = true;     ///< every layer and the output on a device
     bool overridden = false;       ///< tensors were placed one by one (`-ot`, `--n-cpu-moe`)
-    bool no_alloc = false;                   ///< as the request has it
+    bool no_alloc = false;         ///< as the request has it
+    std::vector<double> row_ends;  ///< where rows are split: upper ends of the devices' shares of 1; else empty
     std::int32_t tied_output = -1; ///< the token embedding that serves as output matrix, too, or -1
     std::int32_t tied_device = host_device; ///< where it lies as that: a second copy unless it lies there already
 
