@@ -220,6 +220,7 @@ std::vector<Card> parse_rocm_smi(const std::string& text) {
     }
     std::sort(numbered.begin(), numbered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<Card> cards;
+    cards.reserve(numbered.size());
     for (auto& [number, card] : numbered) cards.push_back(std::move(card));
     return cards;
 }
@@ -237,6 +238,7 @@ void hide(const Machine& machine, const char* variable, std::vector<Card>& cards
     const auto value = machine.environment(variable);
     if (!value || cards.empty()) return;
     std::vector<std::string> uuids;
+    uuids.reserve(cards.size());
     for (const Card& card : cards) uuids.push_back(card.uuid);
     std::vector<Card> left;
     for (const std::size_t i : visible_devices(variable, *value, uuids, cards.size())) left.push_back(cards[i]);

@@ -84,9 +84,8 @@ Card parse_card(std::string_view line) {
     Card card;
     card.index = *index;
     card.uuid = std::string(cells[1]);
-    const std::size_t name = static_cast<std::size_t>(cells[2].data() - line.data());
-    const std::string_view& last = cells[cells.size() - behind - 1];
-    card.name = shown(line.substr(name, static_cast<std::size_t>(last.data() + last.size() - line.data()) - name));
+    for (std::size_t i = 2; i < cells.size() - behind; ++i) card.name.append(i > 2 ? ", " : "").append(cells[i]);
+    card.name = card.name.empty() ? "NVIDIA GPU" : shown(card.name);
     card.mig = with_mig && lower(cells.back()) == "enabled";
     card.total = read_mib(cells[cells.size() - behind], cells[0]);
     card.free = read_mib(cells[cells.size() - behind + 1], cells[0]);

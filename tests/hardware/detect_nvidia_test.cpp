@@ -195,4 +195,7 @@ TEST_CASE("what does not matter in nvidia-smi's output is forgiven", "[detect]")
     CHECK(detection.devices[0].name == "Some, Inc. Card"); // not in the catalog
     CHECK(detection.devices[0].total == 8 * gib);
     CHECK(detection.devices[0].free == 8 * gib); // not more than there is
+    const ProgramOutput nameless{true, false, 0, "0, , , 8192, 4096, [N/A]\n", ""};
+    CHECK(detect_devices(FakeMachine("rtx4090").says("nvidia-smi --query-gpu=", nameless).machine()).devices[0].name ==
+          "NVIDIA GPU");
 }
