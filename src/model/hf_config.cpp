@@ -206,7 +206,7 @@ std::string folder_name(const fs::path& folder) {
     return whole.filename().string();
 }
 
-/// What sentence-transformers writes of the pooling, under a key of its own.
+/// What sentence-transformers writes of the pooling, under the key "pooling".
 void add_pooling(const fs::path& folder, Json& config) {
     const fs::path file = folder / "1_Pooling" / "config.json";
     std::error_code ignored;
@@ -214,12 +214,10 @@ void add_pooling(const fs::path& folder, Json& config) {
     config["pooling"] = parse_bounded_json(read_text_file(file, max_config), shown_path(file));
 }
 
-void note_weights(const fs::path& folder, SourcedModel& loaded) {
-    const auto weights = hf_weights(folder);
-    if (!weights) return;
-    std::string kind = weights->quantization;
-    if (kind.empty() && !weights->by_dtype.empty()) kind = weights->by_dtype.front().first;
-    loaded.notes.push_back("the folder holds " + format_gib(weights->bytes) + " of weights" +
+void note_weights(const HfWeights& weights, SourcedModel& loaded) {
+    std::string kind = weights.quantization;
+    if (kind.empty() && !weights.by_dtype.empty()) kind = weights.by_dtype.front().first;
+    loaded.notes.push_back("the folder holds " + format_gib(weights.bytes) + " of weights" +
                            (kind.empty() ? "" : " (" + kind + ")") + "; the figures are of a GGUF file made from them");
 }
 
@@ -240,8 +238,10 @@ SourcedModel model_from_hf(const fs::path& path) {
     const std::string shown = shown_path(file);
     Json config = parse_bounded_json(read_text_file(file, max_config), shown);
     add_pooling(folder, config);
+    const std::optional<HfWeights> weights = hf_weights(folder);
+    if (weights && config.is_object()) config["stored"] = {{"lm_head", weights->has_lm_head}};
     SourcedModel loaded = translate(config, shown, folder_name(folder.empty() ? fs::path(".") : folder));
-    note_weights(folder, loaded);
+    if (weights) note_weights(*weights, loaded);
     return loaded;
 }
 

@@ -26,7 +26,9 @@ namespace vramfit {
 /// An expression is of the language of data/architectures (see its README). A name in it is a symbol, else a key of the
 /// config: `rope_scaling.factor` is one in an object, `layer_types.sliding_attention` is 1 where the text (of that layer)
 /// reads "sliding_attention", `KEY.length` the length of a list. The keys of a nested text_config come first. A key
-/// with null, and the text "auto", is absent.
+/// with null, and the text "auto", is absent. Two keys come from the files beside the config: `stored.lm_head` (the
+/// weights have an output matrix) and `pooling` (sentence-transformers' 1_Pooling/config.json). The language's built-in
+/// names (`il`, `n_ctx`, ...) hide keys of the same name.
 struct HfMapping {
     struct Rule {
         std::string key;

@@ -27,6 +27,9 @@ bool is_there(const fs::path& path) {
     return fs::exists(path, ignored) || fs::is_symlink(path, ignored);
 }
 
+/// The output matrix of the text model; a model for more than text has a prefix in front.
+bool is_lm_head(std::string_view tensor) { return tensor == "lm_head.weight" || tensor.ends_with(".lm_head.weight"); }
+
 /// The files that an index names, each with the tensors that it says are there.
 struct Index {
     std::map<std::string, std::set<std::string>> files;
@@ -109,6 +112,7 @@ public:
         for (const SafetensorsTensor& t : header.tensors) {
             if (!names_.insert(t.name).second)
                 throw Error(shown_path(folder_ / file) + ": tensor " + quote(t.name) + " stands in two files");
+            weights_.has_lm_head = weights_.has_lm_head || is_lm_head(t.name);
             if (expected != nullptr) found += expected->count(t.name);
             by_dtype_[t.dtype] += t.end - t.begin;
         }
@@ -142,6 +146,8 @@ HfWeights of_index(const fs::path& folder, const Index& index) {
         HfWeights weights;
         weights.bytes = *index.total_size;
         weights.n_files = index.files.size();
+        for (const auto& [file, tensors] : index.files)
+            weights.has_lm_head = weights.has_lm_head || std::ranges::any_of(tensors, is_lm_head);
         return weights;
     }
     if (!missing.empty())

@@ -43,6 +43,7 @@ struct HfWeights {
     std::vector<std::pair<std::string, std::uint64_t>> by_dtype; ///< bytes by type, most first; empty as above
     std::string quantization; ///< "fp8", "awq", "gptq", "nvfp4", "mxfp4", "bnb-nf4", ...; empty where there is none
     std::uint32_t bits = 0;   ///< of a quantized weight, where the config says it
+    bool has_lm_head = false; ///< an output matrix is stored, be it tied to the embedding or not
 };
 
 /// The weights in `folder`: of the files that model.safetensors.index.json lists, else of model.safetensors, else of a set
