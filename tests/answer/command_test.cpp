@@ -45,12 +45,13 @@ TEST_CASE("99 layers are not all of a model that has more") {
 TEST_CASE("MTP is asked for in the command, and in that of every suggestion") {
     Request request = question("qwen3.6-27b+mtp", "q4_k_m", 32768, "48GB");
     request.mtp = true;
-    CHECK(answer(request).command == "llama-server -m MODEL.gguf -c 32768 -ngl 99 --mtp");
+    CHECK(answer(request).command == "llama-server -m MODEL.gguf -c 32768 -ngl 99 --spec-type draft-mtp");
     request.gpus = {"16GB"};
     const Answer a = answer(request);
     REQUIRE(a.verdict == Verdict::oom);
     REQUIRE_FALSE(a.suggestions.empty());
-    for (const Suggestion& s : a.suggestions) CHECK(s.command.ends_with(" --mtp"));
+    for (const Suggestion& s : a.suggestions)
+        CHECK(s.command.ends_with(" --spec-type draft-mtp") == s.request.mtp); // one leaves it out
 }
 
 TEST_CASE("MTP without an MTP block is an error that names the variant that has one") {
