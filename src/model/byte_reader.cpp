@@ -23,11 +23,11 @@ void ByteReader::fail_at(std::uint64_t position, const std::string& what) const 
     throw Error(name_ + ", byte " + std::to_string(position) + ": " + what);
 }
 
-void ByteReader::check_room(std::uint64_t bytes, const std::string& what) const {
+void ByteReader::check_room(std::uint64_t bytes, std::string_view what) const {
     constexpr std::uint64_t most = tib; // of a stream whose end is not known: more than any model
     const std::uint64_t left = !size_ ? most : *size_ > position() ? *size_ - position() : 0;
     if (bytes > left)
-        fail_at(position(), what + " of at least " + std::to_string(bytes) + " bytes, more than the " +
+        fail_at(position(), std::string(what) + " of at least " + std::to_string(bytes) + " bytes, more than the " +
                                 (size_ ? std::to_string(left) + " that are left" : std::string("whole of any model")));
 }
 

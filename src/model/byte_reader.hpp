@@ -42,11 +42,20 @@ public:
     }
     std::string text(std::uint64_t length);
     void skip(std::uint64_t length);
+    /// Passes over a text behind its length in 8 bytes, if all of it is in the buffer: of a vocabulary nearly every one.
+    bool skip_buffered_text() {
+        const std::size_t start = at_;
+        if (end_ - at_ < sizeof(std::uint64_t)) return false;
+        const auto length = number<std::uint64_t>();
+        const bool buffered = length <= end_ - at_;
+        at_ = buffered ? at_ + static_cast<std::size_t>(length) : start;
+        return buffered;
+    }
 
     /// Throws Error for what stands at the byte `position`.
     [[noreturn]] void fail_at(std::uint64_t position, const std::string& what) const;
     /// Throws Error unless `bytes` more bytes can follow; `what` they are for.
-    void check_room(std::uint64_t bytes, const std::string& what) const;
+    void check_room(std::uint64_t bytes, std::string_view what) const;
 
 private:
     void fill(std::size_t wanted);

@@ -146,6 +146,7 @@ void GgufParser::read_array(GgufValue& value) {
 /// A vocabulary has hundreds of thousands of texts: none is kept.
 void GgufParser::skip_texts(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
+        if (reader_.skip_buffered_text()) continue;
         reader_.set_pending(behind_ + (count - i - 1) * 8);
         reader_.skip(read_length("a text"));
     }

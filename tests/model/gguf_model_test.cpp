@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+#include <map>
+
 using namespace vramfit;
 using namespace vramfit::test;
 
@@ -244,4 +246,35 @@ TEST_CASE("the name of a model is that of its file", "[gguf]") {
     CHECK(model_from_gguf(folder.file("My.Model-Q4_K_M.GGUF")).model.id == "My.Model-Q4_K_M");
     CHECK(model_from_gguf(folder.file("blob\x1b[31m")).model.id == "blob?[31m");
     CHECK(model_of_stream(small_model()).model.id == "model");
+}
+
+TEST_CASE("the sizes of published files are their tensors and a head with the vocabulary", "[gguf]") {
+    struct Published {
+        const char* model;
+        FileType type;
+        std::uint64_t size;
+        std::uint64_t head; ///< bytes a token: by the text of the tokens, and whether there are merges
+    };
+    // Bytes of whole files, as their publishers list them. Two types of one model have the same head.
+    const std::vector<Published> files{
+        {"codellama-7b", FileType::q4_k_s, 3856831168, 23},         {"codellama-7b", FileType::q6_k, 5529302208, 23},
+        {"mistral-7b-v0.2", FileType::q4_k_s, 4140374304, 22},      {"mistral-7b-v0.2", FileType::q6_k, 5942065440, 22},
+        {"deepseek-coder-6.7b", FileType::q4_k_s, 3858751712, 40},  {"gemma3-1b", FileType::q4_k_m, 806058240, 24},
+        {"gemma3-12b", FileType::q4_k_m, 7300574976, 24},           {"llama3.1-8b", FileType::q4_k_m, 4920739232, 61},
+        {"smollm3-3b", FileType::q4_k_m, 1915305312, 61},           {"qwen3-4b", FileType::q4_k_m, 2497281312, 39},
+        {"qwen3-coder-30b-a3b", FileType::q4_k_m, 18556689568, 39}, {"lfm2-1.2b", FileType::q4_k_m, 730893248, 36},
+    };
+    std::map<std::string, std::uint64_t> heads;
+    for (const Published& file : files) {
+        INFO(file.model << ' ' << traits(file.type).name);
+        const GgufWriter w = gguf_of(catalog_model(file.model), file.type);
+        TextStream text{w.head()};
+        const GgufHeader header = read_gguf(text.stream(), "file");
+        REQUIRE(file.size > header.tensor_bytes);
+        const std::uint64_t head = file.size - header.tensor_bytes;
+        CHECK(head / static_cast<std::uint64_t>(*header.number(std::string(header.architecture()) + ".vocab_size")) ==
+              file.head);
+        const auto [known, added] = heads.emplace(file.model, head);
+        CHECK(known->second == head);
+    }
 }
