@@ -48,6 +48,9 @@ TEST_CASE("JSON: every key in its order") {
       "kv_cache": 4294967296,
       "recurrent_state": 0,
       "compute": 146808832,
+      "adapters": 0,
+      "projector": 0,
+      "draft": 0,
       "overhead": 786432000,
       "required": 9845604608,
       "headroom": -1255670016,
@@ -60,14 +63,27 @@ TEST_CASE("JSON: every key in its order") {
     "recurrent_state": 0,
     "compute": 50331648,
     "output": 2052096,
-    "required": 347885568
+    "adapters": 0,
+    "projector": 0,
+    "draft": 0,
+    "required": 347885568,
+    "may_grow": {
+      "prompt_cache": 0,
+      "checkpoints": 0
+    }
   },
+  "projector": null,
+  "draft": null,
+  "adapters": [],
   "totals": {
     "weights": 4912898304,
     "kv_cache": 4294967296,
     "recurrent_state": 0,
     "compute": 197140480,
     "output": 2052096,
+    "adapters": 0,
+    "projector": 0,
+    "draft": 0,
     "overhead": 786432000,
     "kv_bytes_per_token": 131072
   },
@@ -131,9 +147,50 @@ TEST_CASE("JSON: answers of every kind keep to the schema") {
     CHECK(json::parse(cli::render_json(fitting_answer()))["failure"].is_null());
 }
 
+namespace {
+
+/// With everything that can be loaded beside a model, and the computer's memory known.
+Answer accompanied_answer() {
+    Answer answer = split_answer();
+    answer.projector = ProjectorAnswer{"mmproj.gguf", "gemma3", true, 800, 100, 10, 12, 0, Basis::exact};
+    answer.devices[0].memory.projector = 900;
+    answer.host.projector = 10;
+    DraftAnswer draft;
+    draft.model = "llama3.2-1b";
+    draft.quant = "Q8_0";
+    draft.weights = 700;
+    draft.kv_cache = 60;
+    answer.draft = draft;
+    answer.devices[0].memory.draft = 500;
+    answer.host.draft = 260;
+    answer.adapters = {{"adapter.gguf", 40, 2}};
+    answer.ram = HostAnswer{4000, 0, 3000, 1000, 1000, Verdict::fit};
+    answer.growth = {8192, 512};
+    return answer;
+}
+
+} // namespace
+
+TEST_CASE("JSON: what is loaded beside the model, and the computer's memory") {
+    const JsonSchema schema = JsonSchema::of_file("estimate");
+    const json answer = json::parse(cli::render_json(accompanied_answer()));
+    CHECK(schema.errors(answer) == Errors{});
+    CHECK(answer["projector"]["compute"] == 110);
+    CHECK(answer["projector"]["basis"] == json{{"weights", "exact"}, {"compute", "modelled"}});
+    CHECK(answer["draft"]["model"] == "llama3.2-1b");
+    CHECK(answer["draft"]["kv_cache"] == 60);
+    CHECK(answer["totals"]["draft"] == 760);
+    CHECK(answer["adapters"][0] == json{{"name", "adapter.gguf"}, {"bytes", 40}});
+    CHECK(answer["host"]["total"] == 4000);
+    CHECK(answer["host"]["required"] == 3000);
+    CHECK(answer["host"]["headroom"] == 1000);
+    CHECK(answer["host"]["verdict"] == "fit");
+    CHECK(answer["host"]["may_grow"] == json{{"prompt_cache", 8192}, {"checkpoints", 512}});
+}
+
 TEST_CASE("JSON: the totals are the sum of devices and host") {
-    const json answer = json::parse(cli::render_json(split_answer()));
-    for (const char* const part : {"weights", "kv_cache", "recurrent_state", "compute"}) {
+    const json answer = json::parse(cli::render_json(accompanied_answer()));
+    for (const char* const part : {"weights", "kv_cache", "recurrent_state", "compute", "projector", "draft"}) {
         CHECK(answer["totals"][part] == answer["devices"][0][part].get<std::uint64_t>() +
                                             answer["devices"][1][part].get<std::uint64_t>() +
                                             answer["host"][part].get<std::uint64_t>());
