@@ -4,6 +4,7 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/near_match.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/model/source.hpp"
 
 #include <algorithm>
 #include <array>
@@ -228,6 +229,8 @@ void require_complete(const ParsedArguments& arguments) {
     std::string example;
     for (const Needed& part : needed) {
         if (arguments.has(part.option)) continue;
+        const bool has_types = part.option == "--quant" && has_own_types(arguments.value("--model").value_or(""));
+        if (has_types) continue; // where its types are still open, the answer asks for one
         missing.push_back(part.what);
         example.append(" ").append(part.option).append(" ").append(part.example);
     }

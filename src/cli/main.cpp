@@ -17,7 +17,7 @@ bool write_output(const std::string& text) {
     return written || errno == EPIPE;
 }
 
-/// Reads on in standard input: of a pipe, what has come, so that nothing waits for more than it needs.
+/// Reads on in standard input. Unbuffered, so that not more is taken than somebody asks for.
 std::size_t read_input(std::span<std::byte> buffer) { return std::fread(buffer.data(), 1, buffer.size(), stdin); }
 
 } // namespace
@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
     sources.standard_input = read_input;
     const auto answer = [&](const vramfit::Request& request) { return vramfit::answer(request, sources); };
     std::ostringstream out;
-    const int exit_code = vramfit::cli::run(args, out, std::cerr, vramfit::cli::Terminal::of_process(), answer, sources);
+    const int exit_code =
+        vramfit::cli::run(args, out, std::cerr, vramfit::cli::Terminal::of_process(), answer, sources);
     if (!write_output(out.str())) {
         std::cerr << "vramfit: cannot write the answer: " << std::strerror(errno) << "\n";
         return vramfit::cli::exit_error;

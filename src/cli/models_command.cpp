@@ -1,6 +1,8 @@
 #include "cli/layout.hpp"
 #include "cli/listing.hpp"
-#include "vramfit/model/catalog.hpp"
+#include "vramfit/base/quote.hpp"
+#include "vramfit/model/file_stores.hpp"
+#include "vramfit/model/user_catalog.hpp"
 
 namespace vramfit::cli {
 namespace {
@@ -32,13 +34,48 @@ Json json_of(const CatalogEntry& model) {
             {"unsupported", text_or_null(model.unsupported)}};
 }
 
-} // namespace
+/// Control characters of a file's name would reach the terminal.
+std::string printable(std::string text) {
+    for (char& c : text) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+    }
+    return text;
+}
 
-CommandResult models_command(Arguments arguments, const Terminal& terminal, const ModelSources&) {
-    const ListingRequest request = read_listing_request(parse(arguments, models_options()));
+CommandResult installed(const ListingRequest& request, const Terminal& terminal, const Environment& environment) {
     std::vector<TableRow> rows;
     Json list = Json::array();
-    for (const CatalogEntry& model : catalog_entries()) {
+    for (const InstalledModel& model : installed_models(environment)) {
+        if (!matches(request.filter, {model.title, model.store, model.model})) continue;
+        const bool by_path = model.store != "ollama";
+        const std::string size = model.bytes == 0 ? "" : size_text(model.bytes);
+        rows.push_back({{model.store, size, printable(by_path ? model.title : model.model)},
+                        by_path ? printable(model.model) : ""});
+        list.push_back({{"store", model.store},
+                        {"title", model.title},
+                        {"model", model.model},
+                        {"bytes", number_or_null(model.bytes)}});
+    }
+    CommandResult result =
+        listing_result("installed", request, {{"store"}, {"size", true}, {"model"}}, rows, std::move(list), terminal);
+    if (result.exit_code == exit_bad)
+        result.remark = request.filter.empty() ? "no model of Ollama, LM Studio, llama.cpp or Hugging Face is installed"
+                                               : "no installed model matches " + quote(request.filter);
+    return result;
+}
+
+} // namespace
+
+CommandResult models_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources) {
+    const ParsedArguments parsed = parse(arguments, models_options());
+    const ListingRequest request = read_listing_request(parsed);
+    if (parsed.has("--installed")) return installed(request, terminal, sources.environment);
+    ModelSources all = sources;
+    const auto& catalogs = parsed.values("--catalog");
+    all.catalogs.insert(all.catalogs.begin(), catalogs.begin(), catalogs.end());
+    std::vector<TableRow> rows;
+    Json list = Json::array();
+    for (const CatalogEntry& model : catalog_entries(all)) {
         if (!is_wanted(model, request.filter)) continue;
         rows.push_back(row_of(model));
         list.push_back(json_of(model));

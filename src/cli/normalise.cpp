@@ -42,7 +42,7 @@ Cut cut(std::string_view arg, std::span<const OptionSpec> options) {
 }
 
 /// Whether `arg` can be the value of an option whose value may be left out.
-bool is_optional_value(std::string_view arg) { return !looks_like_option(arg) && arg != "-"; }
+bool is_optional_value(std::string_view arg) { return !looks_like_option(arg); }
 
 [[noreturn]] void throw_no_value(const Cut& part) {
     throw Error(std::string(part.spelling) + " needs a value, such as " + std::string(part.spelling) + " " +

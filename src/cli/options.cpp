@@ -14,12 +14,15 @@ constexpr std::string_view settings = "Settings, named as llama.cpp names them";
 constexpr std::string_view output = "Output";
 
 constexpr std::array fit_table{
-    OptionSpec{"-m,--model", "MODEL", "llama3.1-8b", "", question, "model of the catalog, see 'vramfit models'"},
-    OptionSpec{"--quant", "TYPE", "q4_k_m", "", question, "file type of the weights, see 'vramfit quants'"},
+    OptionSpec{"-m,--model", "MODEL", "llama3.1-8b", "", question,
+               "name (see 'vramfit models'), file, folder, ollama:NAME, or - (standard input)"},
+    OptionSpec{"--quant", "TYPE", "q4_k_m", "", question,
+               "file type of the weights, see 'vramfit quants'; a GGUF file has its own"},
     OptionSpec{"-c,--ctx,--ctx-size", "N", "32768", "", question,
                "context in tokens: 32768, 32k, or max; left out: the largest that fits"},
-    OptionSpec{"-g,--gpu", "GPU", "24GB", "", question,
-               "size (24GB), name (rtx4090, see 'vramfit gpus'), several (2x24GB), or auto: this machine's; repeatable"},
+    OptionSpec{
+        "-g,--gpu", "GPU", "24GB", "", question,
+        "size (24GB), name (rtx4090, see 'vramfit gpus'), several (2x24GB), or auto: this machine's; repeatable"},
     OptionSpec{"--free", "SIZE", "22GiB", "", question, "memory free on each GPU now, instead of its total"},
     OptionSpec{"--reserve", "SIZE", "1GiB", "", question, "memory kept out of use on each GPU"},
     OptionSpec{"--margin", "SIZE", "1GiB", "", question, "headroom under which a fit counts as tight (1GiB)"},
@@ -75,20 +78,21 @@ constexpr std::array fit_table{
 // What every command that shows something has.
 constexpr OptionSpec format_option{"--format", "text|json", "json", "", output, "how to answer (text)"};
 constexpr OptionSpec json_option{"--json", "", "", "", output, "short for --format json"};
-constexpr OptionSpec color_option{"--color,--colour", "auto|always|never",
-                                  "never",            "",
-                                  output,             "auto: on a terminal, unless NO_COLOR is set"};
+constexpr OptionSpec color_option{
+    "--color,--colour", "auto|always|never", "never", "", output, "auto: on a terminal, unless NO_COLOR is set"};
 constexpr OptionSpec help_option{"-h,--help", "", "", "", output, "this text"};
 constexpr OptionSpec catalog_option{"--catalog", "FILE",   "models.json",
                                     "",          question, "further models, before the bundled ones; repeatable"};
 
 constexpr std::array listing_table{format_option, json_option, color_option, help_option};
 
-constexpr std::array models_table{
-    catalog_option,
-    OptionSpec{"--installed", "", "", "", question,
-               "what is on this computer: Ollama, LM Studio, llama.cpp, Hugging Face"},
-    format_option, json_option, color_option, help_option};
+constexpr std::array models_table{catalog_option,
+                                  OptionSpec{"--installed", "", "", "", question,
+                                             "what is on this computer: Ollama, LM Studio, llama.cpp, Hugging Face"},
+                                  format_option,
+                                  json_option,
+                                  color_option,
+                                  help_option};
 
 constexpr std::array inspect_table{
     OptionSpec{"-m,--model", "MODEL", "llama3.1-8b", "", question,
@@ -96,7 +100,10 @@ constexpr std::array inspect_table{
     OptionSpec{"--quant", "TYPE", "q4_k_m", "", question, "file type of the weights (as they are)"},
     catalog_option,
     OptionSpec{"--as-catalog", "", "", "", output, "the model's entry for a catalog of your own"},
-    format_option, json_option, color_option, help_option};
+    format_option,
+    json_option,
+    color_option,
+    help_option};
 
 std::string with_dashes(std::string_view spelling) {
     std::string result(spelling);

@@ -1,50 +1,15 @@
 #include "cli/explain_caches.hpp"
+#include "cli/explain_companions.hpp"
 #include "cli/layout.hpp"
 #include "cli/render.hpp"
+#include "cli/weight_table.hpp"
 #include "vramfit/base/bytes.hpp"
 
 namespace vramfit::cli {
 namespace {
 
-constexpr std::size_t most_types = 4;
-
-/// "4403.49": MiB as llama.cpp's log prints buffers, for comparisons.
-std::string mib_number(std::uint64_t bytes) {
-    std::string text = format_exact_mib(bytes);
-    text.resize(text.find(' '));
-    return text;
-}
-
 std::string heading(std::string_view text, const Terminal& terminal) {
     return "\n  " + terminal.paint(Color::bold, text) + "\n";
-}
-
-std::string type_list(const std::vector<WeightType>& types) {
-    std::string text;
-    for (std::size_t i = 0; i < types.size() && i < most_types; ++i) {
-        text += (i == 0 ? "" : ", ") + std::string(traits(types[i].type).name);
-    }
-    return text + (types.size() > most_types ? ", ..." : "");
-}
-
-std::string group_line(std::string_view name, std::uint64_t tensors, std::uint64_t parameters, std::uint64_t bytes,
-                       std::string_view types) {
-    std::string line = "    " + pad_right(name, 13) + pad_left(std::to_string(tensors), 6) +
-                       (tensors == 1 ? " tensor " : " tensors") + pad_left(parameters_text(parameters), 8) +
-                       pad_left(mib_number(bytes), 12) + " MiB";
-    return types.empty() ? line + "\n" : wrapped(line + "  ", types);
-}
-
-std::string groups_text(const std::vector<WeightGroup>& groups) {
-    std::string text;
-    WeightGroup sum;
-    for (const WeightGroup& group : groups) {
-        text += group_line(group.name, group.tensors, group.parameters, group.bytes, type_list(group.types));
-        sum.tensors += group.tensors;
-        sum.parameters += group.parameters;
-        sum.bytes += group.bytes;
-    }
-    return text + group_line("in the file", sum.tensors, sum.parameters, sum.bytes, "");
 }
 
 using Pieces = std::vector<std::string>;
@@ -64,7 +29,7 @@ std::string places(std::string_view what, const Answer& answer, std::uint64_t De
 std::string weights_text(const Answer& answer, const Terminal& terminal) {
     return heading("weights, " + answer.settings.quant, terminal) +
            (answer.weights.empty() ? "    in the file " + format_exact_mib(answer.model.tensor_bytes) + "\n"
-                                   : groups_text(answer.weights)) +
+                                   : weight_table(answer.weights)) +
            places("loaded", answer, &DeviceMemory::weights);
 }
 
@@ -103,6 +68,12 @@ std::string compute_text(const Answer& answer, const Terminal& terminal) {
     return text;
 }
 
+std::string companions_text(const Answer& answer, const Terminal& terminal) {
+    std::string text;
+    for (const std::string& line : companion_lines(answer)) text += wrapped("    ", line);
+    return text.empty() ? "" : heading("beside the model", terminal) + text;
+}
+
 std::string overhead_text(const Answer& answer, const Terminal& terminal) {
     std::string text = heading("overhead", terminal);
     for (std::size_t i = 0; i < answer.devices.size();) {
@@ -126,6 +97,9 @@ Pieces equation(const DeviceAnswer& device) {
     add("KV cache", device.memory.kv_cache);
     add("state", device.memory.recurrent_state);
     add("compute", device.memory.compute);
+    add("adapters", device.memory.adapters);
+    add("projector", device.memory.projector);
+    add("draft", device.memory.draft);
     add("overhead", device.overhead);
     terms.push_back("= " + format_exact_mib(device.required));
     return terms;
@@ -152,8 +126,8 @@ std::string sums_text(const Answer& answer, const Terminal& terminal) {
 } // namespace
 
 std::string render_explanation(const Answer& answer, const Terminal& terminal) {
-    return weights_text(answer, terminal) + caches_text(answer, terminal) +
-           compute_text(answer, terminal) + overhead_text(answer, terminal) + sums_text(answer, terminal);
+    return weights_text(answer, terminal) + caches_text(answer, terminal) + compute_text(answer, terminal) +
+           companions_text(answer, terminal) + overhead_text(answer, terminal) + sums_text(answer, terminal);
 }
 
 } // namespace vramfit::cli

@@ -15,7 +15,13 @@ using Errors = std::vector<std::string>;
 
 namespace {
 
-CommandResult models(const Args& args) { return cli::models_command(args, utf8_pipe()); }
+/// No catalogs and stores but those of `environment`.
+CommandResult models_in(const Args& args, const Environment& environment) {
+    ModelSources sources;
+    sources.environment = environment;
+    return cli::models_command(args, utf8_pipe(), sources);
+}
+CommandResult models(const Args& args) { return models_in(args, empty_environment()); }
 CommandResult gpus(const Args& args) { return cli::gpus_command(args, utf8_pipe()); }
 CommandResult quants(const Args& args) { return cli::quants_command(args, utf8_pipe()); }
 
