@@ -166,7 +166,7 @@ void note_mtp(const HfKeys& keys, const HfMapping& mapping, SourcedModel& loaded
     for (const char* key : {"num_nextn_predict_layers", "mtp_num_hidden_layers"}) {
         const auto n = keys.find(key, mapping, 0);
         if (n && n->front() > 0)
-            loaded.notes.push_back("the model's MTP block is left out, as a file converted with --no-mtp has it");
+            loaded.notes.emplace_back("the model's MTP block is left out, as a file converted with --no-mtp has it");
     }
 }
 
