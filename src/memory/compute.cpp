@@ -40,15 +40,12 @@ Schedule ComputePlanner::scheduled(const Request& r, const ContextPlan& context,
     const bool v_trans = r.settings.flash_attn == FlashAttention::off;
     const GraphRequest request{&r.settings, &r.caches, &r.placement, &r.types, flash_attn, v_trans};
     const bool whole = r.placement.n_devices > 1 && r.placement.all_offloaded;
-    const bool pipeline = whole && r.settings.offload_kqv && !r.placement.overridden;
+    const bool pipeline = whole && r.settings.offload_kqv && !r.placement.overridden && r.placement.row_ends.empty();
     // Measured with real loads where several devices hold everything; all else with llama.cpp's plan that allocates
     // nothing, which loses the pins. Where one device holds everything they make no difference.
-    const ScheduleRequest schedule_request{r.placement.n_devices,
-                                           r.settings.op_offload,
-                                           pipeline,
-                                           whole && !r.placement.no_alloc,
-                                           &r.placement,
-                                           !r.settings.offload_kqv && !flash_attn};
+    const ScheduleRequest schedule_request{
+        r.placement.n_devices,          r.settings.op_offload, pipeline,
+        whole && !r.placement.no_alloc, &r.placement,          !r.settings.offload_kqv && !flash_attn};
     Graph graph = builder_.build(request, layers, std::move(spare_.graph));
     return schedule(std::move(graph), schedule_request, std::move(spare_));
 }

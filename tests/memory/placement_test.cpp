@@ -191,9 +191,9 @@ TEST_CASE("overrides that cannot be meant are errors", "[overrides]") {
         return error_of([&] { placed(r); });
     };
     CHECK(error_for("exps", 1) == "an override names device 1 of 1");
-    CHECK(error_for("(exps", 0) == "the pattern \"(exps\" is no regular expression: a parenthesis is missing");
-    CHECK(error_for("[a-", 0).starts_with("the pattern \"[a-\" is no regular expression"));
-    CHECK(error_for("*", 0) == "the pattern \"*\" is no regular expression: nothing stands before *, + or ?");
+    for (const std::string pattern : {"(exps", "exps)", "[a-", "*", "a{2,1}"})
+        CHECK(error_for(pattern, 0) ==
+              "the pattern \"" + pattern + "\" is no regular expression; one would be exps, or blk\\.[0-9]\\.ffn");
     CHECK(error_for(std::string(100000, '('), 0).ends_with("is too long: at most 1000 characters"));
 }
 
@@ -207,4 +207,25 @@ TEST_CASE("patterns are searched for anywhere in the full name", "[overrides]") 
     CHECK(patterns.any("output_norm"));
     CHECK_FALSE(patterns.any("exps"));
     CHECK(found("") == static_cast<std::ptrdiff_t>(llama().tensors.size()));
+}
+
+TEST_CASE("without a split the main device holds everything, as device 0 of the placement", "[overrides]") {
+    PlacementRequest r;
+    r.n_devices = 3;
+    r.split_mode = SplitMode::none;
+    r.main_device = 2;
+    r.tensor_split = {1, 1, 1};
+    r.overrides = {{"ffn_up", 2}};
+    Placement p = placed(r);
+    CHECK(p.n_devices == 1);
+    CHECK(layers_on(p, 0) == 33);
+    CHECK(device_of(llama(), p, "blk.3.ffn_up.weight") == 0);
+    r.overrides = {{"ffn_up", 1}};
+    CHECK(error_of([&] { placed(r); }) ==
+          "an override names device 1, but without a split the main device 2 alone is used");
+    r.main_device = 3;
+    r.overrides.clear();
+    CHECK(error_of([&] { placed(r); }) == "the main device is 3, but there are 3, counted from 0");
+    r.split_mode = SplitMode::layer; // which has no main device
+    CHECK(layers_on(placed(r), 0) == 11);
 }

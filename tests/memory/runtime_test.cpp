@@ -76,9 +76,10 @@ TEST_CASE("every profile can write every setting and failure") {
     for (const RuntimeProfile& p : runtimes()) {
         INFO(p.id);
         for (const char* setting :
-             {"model", "n_ctx", "gpu_layers", "tensor_split", "n_cpu_moe", "cpu_moe", "cache_type_k", "cache_type_v",
-              "flash_attn", "parallel", "kv_unified", "no_kv_unified", "n_batch", "n_ubatch", "no_op_offload",
-              "no_kv_offload", "swa_full", "embeddings", "mtp", "split_mode", "main_gpu", "override_tensor"})
+             {"model",        "n_ctx",        "gpu_layers",    "tensor_split",   "n_cpu_moe",  "cpu_moe",
+              "cache_type_k", "cache_type_v", "flash_attn",    "parallel",       "kv_unified", "no_kv_unified",
+              "n_batch",      "n_ubatch",     "no_op_offload", "no_kv_offload",  "swa_full",   "embeddings",
+              "mtp",          "split_mode",   "main_gpu",      "override_tensor"})
             CHECK(p.flags.contains(setting));
         for (const char* part : {"weights", "kv_cache", "recurrent_state", "compute"}) CHECK(p.failures.contains(part));
         for (const char* backend : {"cuda", "rocm", "metal", "vulkan"}) CHECK(p.buffers.contains(backend));
