@@ -167,7 +167,7 @@ Json list_of(const std::vector<T>& values) {
 } // namespace
 
 std::string render_json(const Answer& answer) {
-    const Json basis = {{"weights", name_of(Basis::exact)},
+    const Json basis = {{"weights", name_of(answer.estimate.weights_basis)},
                         {"kv_cache", name_of(Basis::exact)},
                         {"compute", name_of(answer.compute_basis)},
                         {"overhead", name_of(Basis::typical)}};

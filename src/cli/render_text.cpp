@@ -9,9 +9,11 @@ namespace vramfit::cli {
 namespace {
 
 constexpr std::size_t most_suggestions = 3;
-constexpr std::size_t widest_name = 60; // of a model or GPU; longer ones are cut
-constexpr std::size_t widest_note = 24; // of a name beside a bar
-constexpr std::size_t widest_lead = 40; // what may stand before the figures of a verdict in their line
+constexpr std::size_t most_charts = 2;                   // devices that are shown part by part
+constexpr std::uint64_t stacked_width = 64, eighths = 8; // of a character
+constexpr std::size_t widest_name = 60;                  // of a model or GPU; longer ones are cut
+constexpr std::size_t widest_note = 24;                  // of a name beside a bar
+constexpr std::size_t widest_lead = 40;                  // what may stand before the figures of a verdict in their line
 
 /// "FIT", "TIGHT", "OOM", "REFUSED", in its colour.
 std::string word_of(Verdict verdict, const Terminal& terminal) {
@@ -144,6 +146,10 @@ std::string compute_note(const Answer& answer) {
     return answer.compute_error > 0 ? "modelled, +" + size_text(answer.compute_error) + " at most" : "modelled";
 }
 
+std::string weights_note(const Answer& answer) {
+    return answer.estimate.weights_basis == Basis::exact ? "" : "modelled";
+}
+
 std::string projector_note(const Answer& answer) {
     if (!answer.projector) return "";
     return "modelled, +" + size_text(answer.projector->error) + " at most";
@@ -157,7 +163,7 @@ std::string draft_note(const Answer& answer) {
 
 std::string chart(const Answer& answer, const DeviceAnswer& device, const Terminal& terminal) {
     const DeviceMemory& memory = device.memory;
-    std::vector<BarRow> rows{{"weights", memory.weights}};
+    std::vector<BarRow> rows{{"weights", memory.weights, weights_note(answer)}};
     if (memory.kv_cache > 0) rows.push_back({"KV cache", memory.kv_cache, per_token_note(answer)});
     if (memory.recurrent_state > 0) rows.push_back({"state", memory.recurrent_state, "recurrent layers"});
     rows.push_back({"compute", memory.compute, compute_note(answer)});
@@ -186,13 +192,40 @@ std::string summary_line(const Answer& answer, const Terminal& terminal) {
     return "  " + word_of(answer.verdict, terminal) + "   on " + where + " GPUs\n";
 }
 
+/// One bar for all that lies on a device, and below it what that is.
+std::string stacked(const DeviceAnswer& device, const Terminal& terminal) {
+    const std::uint64_t full = std::max({device.available, device.required, std::uint64_t{1}});
+    const std::uint64_t used = std::min(device.available, device.required);
+    const double share = static_cast<double>(used) / static_cast<double>(full);
+    const auto length = static_cast<std::uint64_t>(share * stacked_width);
+    const std::uint64_t rest = stacked_width - length;
+    std::string text = "    " + terminal.bar(length * eighths) +
+                       (rest == 0 ? "" : terminal.paint(Color::dim, terminal.light_bar(rest * eighths))) + "\n";
+    std::string parts;
+    const DeviceMemory& memory = device.memory;
+    for (const auto& [name, bytes] :
+         std::initializer_list<std::pair<const char*, std::uint64_t>>{{"weights", memory.weights},
+                                                                      {"KV cache", memory.kv_cache},
+                                                                      {"state", memory.recurrent_state},
+                                                                      {"compute", memory.compute},
+                                                                      {"adapters", memory.adapters},
+                                                                      {"projector", memory.projector},
+                                                                      {"draft", memory.draft},
+                                                                      {"overhead", device.overhead}}) {
+        if (bytes > 0) parts += (parts.empty() ? "" : ", ") + std::string(name) + " " + size_text(bytes);
+    }
+    return text + (parts.empty() ? "" : wrapped("    ", with_units(parts)));
+}
+
+/// Up to two devices are shown part by part, more of them with one bar each.
 std::string several_devices(const Answer& answer, const Terminal& terminal) {
     std::string text = summary_line(answer, terminal);
+    const bool many = answer.devices.size() > most_charts;
     for (std::size_t i = 0; i < answer.devices.size(); ++i) {
         const DeviceAnswer& device = answer.devices[i];
         const std::string lead = "  GPU " + std::to_string(i) + ": " + shortened(device.name, widest_name) + "   ";
-        text += "\n" + verdict_line(lead, device, answer.margin, terminal) + usable_line(device) + "\n" +
-                chart(answer, device, terminal);
+        text += "\n" + verdict_line(lead, device, answer.margin, terminal) + usable_line(device) +
+                (many ? stacked(device, terminal) : "\n" + chart(answer, device, terminal));
     }
     return text;
 }
@@ -215,7 +248,7 @@ std::string host_line(const Answer& answer, const Terminal& terminal) {
     add("projector", host.projector);
     add("draft", host.draft);
     return "\n" + (ram_is_worst(answer) ? "" : ram_line(answer, terminal)) +
-           wrapped("  " + pad_right("in RAM", 9) + pad_left(size_text(host.total()), 9) + "  ", parts);
+           wrapped("  " + pad_right("in RAM", 9) + pad_left(size_text(host.total()), 9) + "  ", with_units(parts));
 }
 
 std::string limit_text(const MaxContext& context) {

@@ -192,6 +192,30 @@ TEST_CASE("text: equal devices are counted") {
     CHECK(contains(text, "\n  FIT   on all 3 GPUs\n"));
 }
 
+TEST_CASE("text: more than two devices have a bar each") {
+    Answer a = split_answer();
+    a.devices.push_back(device("12GB", 12 * gib, {6 * gib, 2 * gib + 512 * mib, 0, 512 * mib}, Verdict::fit));
+    const std::string text = render_text(a, ascii_pipe());
+    // 6 + 2.5 + 0.5 + 0.73 of 12 GiB: 51 of 64 characters.
+    CHECK(contains(text, "\n\n  GPU 2: 12GB   FIT   9.7 of 12.0 GiB, 2.3 GiB free\n    " + std::string(51, '#') +
+                             std::string(13, '.') +
+                             "\n    weights 6.0 GiB, KV cache 2.5 GiB, compute 0.5 GiB, overhead 0.7 GiB\n"));
+    CHECK(contains(text, "\n  GPU 0: 4GB   OOM   5.0 of 4.0 GiB, 1.0 GiB too much\n    " + std::string(51, '#') +
+                             std::string(13, '.') + "\n")); // 4 of 5.0 GiB
+}
+
+TEST_CASE("text: readable in 80 columns with up to 64 devices") {
+    for (const std::size_t n : {1, 2, 4, 8, 64}) {
+        Answer a = fitting_answer();
+        a.devices.resize(n, a.devices[0]);
+        const std::string text = render_text(a, utf8_pipe());
+        INFO(text);
+        CHECK(widest_line(text, cli::display_width) <= 80);
+        const std::size_t lines = split(text, "\n").size();
+        CHECK(lines <= (n <= 2 ? 12 + 9 * n : 12 + 4 * n));
+    }
+}
+
 TEST_CASE("text: at most three suggestions, and 80 columns whatever comes") {
     Answer a = failing_answer();
     a.model.id = std::string(50, 'm');

@@ -100,6 +100,29 @@ inline double worst_error(const std::vector<Difference>& found) {
     return worst;
 }
 
+/// The largest relative error of what a device holds in all: weights, caches and compute buffer.
+inline double worst_total_error(const BufferRow& row, const std::vector<Difference>& found) {
+    const std::size_t n_devices = split(row.compute, " ").size() - 1; // the host is the last
+    std::vector<double> ours(n_devices);
+    std::vector<double> theirs(n_devices);
+    const auto add = [&](std::string_view figure, const std::string& measured) {
+        const auto different = std::ranges::find(found, figure, &Difference::figure);
+        const auto said = split(different == found.end() ? measured : different->ours, " ");
+        const auto right = split(measured, " ");
+        for (std::size_t i = 0; i < n_devices; ++i) {
+            ours[i] += std::stod(said.at(i));
+            theirs[i] += std::stod(right.at(i));
+        }
+    };
+    add("weights", row.weights);
+    add("context", row.context);
+    add("compute", row.compute);
+    double worst = 0;
+    for (std::size_t i = 0; i < n_devices; ++i)
+        worst = std::max(worst, std::abs(ours[i] - theirs[i]) / std::max(1.0, theirs[i]));
+    return worst;
+}
+
 /// Answers rows; keeps a model's estimator while its rows follow each other.
 class RowEstimator {
 public:
