@@ -84,15 +84,15 @@ std::set<std::int32_t> Estimator::devices_of_shared(const Tensor& tensor, const 
 }
 
 /// Adds the rows of a matrix to all devices, where they are split; false where the tensor lies in one piece.
-bool Estimator::add_rows(std::size_t i, TensorType type, Placed& placed) const {
+bool Estimator::add_rows(std::size_t tensor, TensorType type, Placed& placed) const {
     const Placement& placement = placed.placement;
-    const Tensor& tensor = model_->tensors[i];
-    const bool tied = static_cast<std::int32_t>(i) == placement.tied_output;
-    const std::int32_t device = tied ? placement.tied_device : placement.tensor_device[i];
-    const bool pinned = !placement.pinned.empty() && placement.pinned[i];
+    const Tensor& matrix = model_->tensors[tensor];
+    const bool tied = static_cast<std::int32_t>(tensor) == placement.tied_output;
+    const std::int32_t device = tied ? placement.tied_device : placement.tensor_device[tensor];
+    const bool pinned = !placement.pinned.empty() && placement.pinned[tensor];
     if (placement.row_ends.empty() || device == host_device || pinned) return false;
-    if (!tied && !splits_by_rows(tensor, model_->name_of(tensor))) return false;
-    const std::vector<std::uint64_t> bytes = split_rows(tensor, type, placement.row_ends);
+    if (!tied && !splits_by_rows(matrix, model_->name_of(matrix))) return false;
+    const std::vector<std::uint64_t> bytes = split_rows(matrix, type, placement.row_ends);
     if (bytes[static_cast<std::size_t>(device)] == 0) return false; // a device without rows cannot multiply them
     for (std::size_t d = 0; d < bytes.size(); ++d) placed.devices[d].weights += bytes[d];
     ++placed.n_split;

@@ -171,16 +171,16 @@ void place_tensors(const Model& model, const PlacementRequest& request, TensorPa
 
 } // namespace
 
-Placement place(const Model& model, const PlacementRequest& asked, bool mtp, TensorPatterns& patterns) {
-    const PlacementRequest request = used_devices(asked);
+Placement place(const Model& model, const PlacementRequest& request, bool mtp, TensorPatterns& patterns) {
+    const PlacementRequest used = used_devices(request);
     Placement placement;
-    placement.n_devices = request.n_devices;
-    placement.overridden = request.n_cpu_moe > 0 || !request.overrides.empty() || !request.parts.empty();
-    placement.no_alloc = request.no_alloc;
-    placement.layer_device = place_layers(model.n_block(), request);
+    placement.n_devices = used.n_devices;
+    placement.overridden = used.n_cpu_moe > 0 || !used.overrides.empty() || !used.parts.empty();
+    placement.no_alloc = used.no_alloc;
+    placement.layer_device = place_layers(model.n_block(), used);
     placement.all_offloaded = std::ranges::find(placement.layer_device, host_device) == placement.layer_device.end();
-    place_tensors(model, request, patterns, placement);
-    if (request.split_mode == SplitMode::row && request.n_devices > 1) placement.row_ends = cumulated_shares(request);
+    place_tensors(model, used, patterns, placement);
+    if (used.split_mode == SplitMode::row && used.n_devices > 1) placement.row_ends = cumulated_shares(used);
 
     const auto n_layer = static_cast<std::int32_t>(model.n_layer());
     placement.loaded.reserve(model.tensors.size());

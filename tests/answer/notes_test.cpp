@@ -54,3 +54,22 @@ TEST_CASE("a pattern of an override that matches nothing is noted", "[overrides]
     CHECK(has_note(answered, "the pattern \"exps\" matches no tensor of llama3.1-8b"));
     CHECK_FALSE(has_note(answered, "ffn_up"));
 }
+
+TEST_CASE("GPUs that a split leaves out are mentioned, and need no headroom", "[overrides]") {
+    Request request = llama_8b(8192, "24GB");
+    request.gpus.push_back("1GB"); // 750 MiB for driver and context leave less than the margin
+    request.split_mode = SplitMode::none;
+    const Answer none = answer(request);
+    CHECK(none.verdict == Verdict::fit);
+    CHECK(none.devices[1].memory.sum() == 0);
+    CHECK(has_note(none, "without a split GPU 1 holds nothing but the context"));
+    request.gpus.back() = "24GB";
+    request.split_mode = SplitMode::row;
+    CHECK(has_note(answer(request), "split by rows, weights and compute buffers are approximate"));
+    request.split_mode = SplitMode::layer;
+    request.main_gpu = 1;
+    CHECK(has_note(answer(request), "a main GPU matters only where nothing is split"));
+    request.split_mode = SplitMode::none;
+    request.main_gpu = 2;
+    CHECK(error_of(request) == "the main device is 2, but there are 2, counted from 0");
+}
