@@ -141,9 +141,12 @@ SourcedModel model_of(const GgufHeader& header, std::string id) {
         model.architecture = bundled_architecture(header.architecture());
     } else {
         model.architecture = stand_in(header, model.hparams);
+        const bool encoder = model.hparams.get("attention.causal", 1) == 0;
         sourced.notes.push_back("the architecture \"" + model.architecture->name +
-                                "\" is not known here: the weights are exact, the KV cache is that of plain attention "
-                                "in every layer, and the compute buffer is modelled on a plain transformer");
+                                "\" is not known here: the weights are exact, " +
+                                (encoder ? "it keeps no KV cache as it is an encoder"
+                                         : "the KV cache is that of plain attention in every layer") +
+                                ", and the compute buffer is modelled on a plain transformer");
     }
     add_gguf_tensors(model, header);
     model.file_type = file_type_of(header);

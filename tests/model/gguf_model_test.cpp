@@ -189,6 +189,22 @@ TEST_CASE("an unknown architecture with experts, or with its matrices under othe
     }
 }
 
+TEST_CASE("an encoder of an unknown architecture keeps no cache", "[gguf]") {
+    GgufWriter w = small_model("brandnew");
+    w.boolean("brandnew.attention.causal", false).u32("brandnew.pooling_type", 1);
+    SourcedModel read = model_of_stream(w);
+    CHECK(contains(read.notes.at(0), "it keeps no KV cache"));
+    Estimator estimator(std::move(read.model));
+    Deployment d;
+    for (const bool embeddings : {false, true}) {
+        d.settings.embeddings = embeddings;
+        const MemoryEstimate e = estimator.estimate(d);
+        CHECK(e.devices[0].kv_cache == 0);
+        CHECK(e.devices[0].compute > 0);
+        CHECK(e.compute_basis == Basis::modelled);
+    }
+}
+
 TEST_CASE("any part of a split set stands for all of it", "[gguf]") {
     const TempFolder folder;
     write_set(folder);
