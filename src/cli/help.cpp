@@ -13,6 +13,7 @@ constexpr std::string_view fit_head = R"(Does this model, at this quantization a
 
   vramfit [fit] --model MODEL --quant TYPE [--ctx N] --gpu GPU [OPTIONS]
   vramfit models|gpus|quants [FILTER]     what can be asked about
+  vramfit inspect MODEL                   what a model is made of
 
 )";
 
@@ -34,9 +35,28 @@ std::string listing_head(std::string_view command) {
 
 std::string listing_tail(std::string_view command) {
     const std::string_view filter = command == "models" ? "qwen3" : command == "gpus" ? "4090" : "q4";
+    const std::string_view more = command == "models" ? "  vramfit models --installed\n" : "";
     return "\nExamples:\n  vramfit " + std::string(command) + "\n  vramfit " + std::string(command) + " " +
-           std::string(filter) + " --json\n\nExit code: 0 listed, 1 nothing matches, 2 no answer.\n";
+           std::string(filter) + " --json\n" + std::string(more) +
+           "\nExit code: 0 listed, 1 nothing matches, 2 no answer.\n";
 }
+
+constexpr std::string_view inspect_head =
+    R"(Shows what a model is made of: shape, layers, tensors, bytes per token of context
+
+  vramfit inspect MODEL [OPTIONS]
+
+)";
+
+constexpr std::string_view inspect_tail = R"(
+Examples:
+  vramfit inspect gemma3-27b
+  vramfit inspect qwen3-30b-a3b --quant q4_k_m --json
+  vramfit inspect model.gguf --as-catalog > ~/.config/vramfit/models.json
+  curl -sr 0-20000000 URL | vramfit inspect -
+
+Exit code: 0 shown, 2 no answer.
+)";
 
 /// "-ngl, --gpu-layers N|all": the shortest and the first long spelling.
 std::string names_of(const OptionSpec& option) {
@@ -71,7 +91,10 @@ std::string options_text(std::span<const OptionSpec> options) {
 
 std::string help_text(std::string_view command) {
     if (command.empty()) return std::string(fit_head) + options_text(fit_options()) + std::string(fit_tail);
-    return listing_head(command) + options_text(listing_options()) + listing_tail(command);
+    if (command == "inspect")
+        return std::string(inspect_head) + options_text(inspect_options()) + std::string(inspect_tail);
+    return listing_head(command) + options_text(command == "models" ? models_options() : listing_options()) +
+           listing_tail(command);
 }
 
 std::string version_text() {

@@ -31,6 +31,7 @@ constexpr std::array commands{
     Command{"models", models_options, models_command},
     Command{"gpus", listing_options, without_sources<gpus_command>},
     Command{"quants", listing_options, without_sources<quants_command>},
+    Command{"inspect", inspect_options, inspect_command},
 };
 
 /// Whether an option that answers by itself is among the arguments, as an option and not as the value of one.

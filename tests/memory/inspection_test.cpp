@@ -53,7 +53,7 @@ TEST_CASE("inspection: windows keep a constant part", "[inspection]") {
     // 5 of 6 layers have a window of 1024; 62 layers of 16 KV heads of 128.
     CHECK(i.layers[0].caches == std::vector<std::string>{"swa"});
     CHECK(i.layers[0].layers == 52);
-    CHECK(i.layers[1].caches == std::vector<std::string>{"full"});
+    CHECK(i.layers[1].caches == std::vector<std::string>{"non_swa"});
     CHECK(i.layers[1].layers == 10);
     CHECK(figure(i, "n_swa") == 1024);
     CHECK(i.caches[0].bytes_per_token == 2 * 10 * 2048 * 2);

@@ -16,7 +16,11 @@ public:
     std::filesystem::path path() const { return folder_.path(); }
 
     /// 64 hex digits that end in `n`.
-    static std::string hex(int n) { return std::string(63, '0') + "0123456789abcdef"[n % 16]; }
+    static std::string hex(int n) {
+        std::string digits(64, '0');
+        digits.back() = "0123456789abcdef"[n % 16];
+        return digits;
+    }
     std::filesystem::path blob(int n) const { return path() / "blobs" / ("sha256-" + hex(n)); }
 
     static std::string layer(std::string_view kind, int n, std::string_view size = "1000") {
