@@ -131,3 +131,66 @@ TEST_CASE("auto: experts stay on the host, and come back from the front while th
     for (std::uint32_t i = 1; i < 26; ++i) CHECK(p.parts[i] == PartOverride{23 + i, LayerPart::experts, host_device});
     CHECK(f.used_mib(fit.deployment) == Mib{10661});
 }
+
+namespace {
+
+/// Layers by device, of a placement on one device or with a split.
+std::vector<std::uint32_t> layers_by_device(const PlacementRequest& p) {
+    if (p.n_devices == 1) return {static_cast<std::uint32_t>(p.n_gpu_layers)};
+    std::vector<std::uint32_t> layers(p.n_devices);
+    for (std::size_t i = 0; i < p.tensor_split.size(); ++i) layers[i] = static_cast<std::uint32_t>(p.tensor_split[i]);
+    return layers;
+}
+
+bool exceeds(Fitter& f, const Deployment& d, std::size_t device) {
+    return f.project(d)[device].sum + f.limits.margins[device] > f.limits.free[device];
+}
+
+/// A random question whose model is larger than the devices.
+struct Draw {
+    Deployment deployment;
+    std::vector<std::uint64_t> free_mib;
+};
+
+Draw draw(std::mt19937& random, const char* model) {
+    const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
+    const FileType type = std::array{FileType::q4_k_m, FileType::q8_0, FileType::iq4_xs}[below(3)];
+    Draw draw{server(type, 2048U << below(4), 1 + below(3)), {}};
+    Estimator estimator(catalog_model(model));
+    const std::uint64_t weights = estimator.tensor_bytes(type, true) / mib;
+    for (std::uint32_t i = 0; i < draw.deployment.placement.n_devices; ++i)
+        draw.free_mib.push_back(1024 + weights * (20 + below(70)) / 100 / draw.deployment.placement.n_devices);
+    return draw;
+}
+
+} // namespace
+
+TEST_CASE("auto: what it places leaves the margins, and one layer more does not", "[auto]") {
+    std::mt19937 random(4);
+    for (const char* model : {"llama3.1-8b", "qwen3-14b", "gemma3-12b", "qwen3-30b-a3b", "gpt-oss-20b"}) {
+        for (int i = 0; i < 4; ++i) {
+            const Draw question = draw(random, model);
+            Fitter f(model, question.free_mib);
+            const AutoFit fit = f.fit(question.deployment);
+            const PlacementRequest& p = fit.deployment.placement;
+            CAPTURE(model, i, question.free_mib, p.n_devices, p.n_gpu_layers, p.tensor_split, p.parts.size());
+            CAPTURE(f.used_mib(fit.deployment));
+            REQUIRE(fit.placed);
+            CHECK(f.leaves_margins(fit.deployment));
+            if (p.parts.empty()) {
+                const std::uint32_t n_layer = countable_layers(f.model(), fit.deployment.settings);
+                if (p.n_gpu_layers > n_layer) continue;
+                std::vector<DeviceLayers> more;
+                for (const std::uint32_t n : layers_by_device(p)) more.push_back({.n_layer = n});
+                ++more[0].n_layer;
+                Deployment d = fit.deployment;
+                d.placement = placement_of(more, n_layer, d.placement);
+                CHECK(exceeds(f, d, 0));
+            } else {
+                Deployment d = fit.deployment;
+                d.placement.parts.erase(d.placement.parts.begin());
+                CHECK_FALSE(f.leaves_margins(d));
+            }
+        }
+    }
+}
