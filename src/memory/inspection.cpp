@@ -13,7 +13,8 @@
 namespace vramfit {
 namespace {
 
-constexpr std::uint64_t long_context = 16 * 1024 * 1024; // beyond every window, so that what still grows grows for ever
+constexpr std::uint64_t long_context =
+    std::uint64_t{16} * 1024 * 1024; // beyond every window, so that what still grows grows for ever
 
 struct Term {
     std::string_view name; ///< llama.cpp's (llama-hparams.h, print_info)

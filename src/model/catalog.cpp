@@ -49,6 +49,7 @@ std::vector<std::string> near_models(std::string_view name, std::vector<KnownNam
     for (const embedded::Name& n : embedded::model_names())
         names.emplace_back(n.written, embedded::models()[n.entry].id);
     std::vector<std::string_view> known;
+    known.reserve(names.size());
     for (const auto& [written, id] : names) known.push_back(written);
     std::vector<std::string> meant;
     std::set<std::string_view> models;

@@ -15,11 +15,13 @@ using Json = nlohmann::json;
 /// The characters of a text; the lines behind them are counted as the parser takes them.
 class CountedCharacters {
 public:
+    // NOLINTBEGIN(readability-identifier-naming): what the standard library asks an iterator for
     using iterator_category = std::input_iterator_tag;
     using value_type = char;
     using difference_type = std::ptrdiff_t;
     using pointer = const char*;
     using reference = const char&;
+    // NOLINTEND(readability-identifier-naming)
 
     CountedCharacters(const char* at, std::size_t* line) : at_(at), line_(line) {}
 

@@ -77,6 +77,7 @@ std::vector<StoredName> stored_names(const Environment& environment) {
             "; OLLAMA_MODELS names another folder");
     }
     std::vector<std::string> names;
+    names.reserve(stored.size());
     for (const StoredName& s : stored) names.push_back(s.name.text());
     const std::vector<std::string_view> known(names.begin(), names.end());
     const std::string hint = did_you_mean(name.text(), known);

@@ -110,6 +110,7 @@ void OwnCatalog::check_entry(std::size_t index) const {
                                                [&, &name = key](const Key& k) { return k.name == name; });
         if (known == entry_keys.end()) {
             std::vector<std::string_view> names;
+            names.reserve(entry_keys.size());
             for (const Key& k : entry_keys) names.push_back(k.name);
             fail(here, "is no key of an entry" + did_you_mean(key, names));
         }
@@ -185,6 +186,7 @@ std::optional<std::size_t> OwnCatalog::find(std::string_view name) const {
     if (meant.empty()) return std::nullopt;
     if (meant.size() == 1) return meant.front();
     std::vector<std::string> ids;
+    ids.reserve(meant.size());
     for (const std::size_t i : meant) ids.push_back(quote(names_of(entry(i)).front()));
     throw Error("model " + quote(name) + " may mean " + enumerated(ids) + " of " + shown_ +
                 "; give one of these names");

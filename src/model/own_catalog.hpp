@@ -39,7 +39,7 @@ private:
     void check_entry(std::size_t index) const;
     void check_texts(const std::string& place, const nlohmann::json& list) const;
     void check_hparams(const std::string& place, const nlohmann::json& hparams) const;
-    void check_like(const std::string& place, const nlohmann::json& entry) const;
+    void check_like(const std::string& place, const nlohmann::json& json) const;
     std::string place_of(std::size_t index) const;
     [[noreturn]] void fail(const std::string& place, const std::string& message) const;
 

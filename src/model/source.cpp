@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view standard_input = "-";
 constexpr std::string_view ollama_prefix = "ollama:";
-constexpr std::uint64_t largest_config = 16 * 1024 * 1024;
+constexpr std::uint64_t largest_config = std::uint64_t{16} * 1024 * 1024;
 
 bool has_file_ending(std::string_view name) {
     const std::string small = lower(name);
@@ -105,7 +105,7 @@ SourcedModel from_ollama(std::string_view name, const Environment& environment) 
     loaded.adapters = found.adapters;
     loaded.file = found.file;
     if (found.draft)
-        loaded.notes.push_back("the model brings a draft model along, which is not counted: -md FILE counts it");
+        loaded.notes.emplace_back("the model brings a draft model along, which is not counted: -md FILE counts it");
     return loaded;
 }
 

@@ -96,8 +96,8 @@ TEST_CASE("explanation: equal devices share the line about overhead") {
 
 TEST_CASE("explanation: groups of many types stay within 80 columns") {
     const Model model = catalog_model("qwen3-30b-a3b");
-    for (const FileType type : {FileType::iq2_xxs, FileType::iq3_xs, FileType::iq3_m, FileType::q2_k, FileType::q3_k_l,
-                                FileType::q4_k_m}) {
+    for (const FileType type :
+         {FileType::iq2_xxs, FileType::iq3_xs, FileType::iq3_m, FileType::q2_k, FileType::q3_k_l, FileType::q4_k_m}) {
         const Answer answer = with_weights(fitting_answer(), model, type);
         CHECK(widest_line(render_explanation(answer, utf8_pipe()), cli::display_width) <= 80);
     }
