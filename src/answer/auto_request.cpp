@@ -62,8 +62,14 @@ std::vector<std::string> notes_of(const AutoFit& fit, const Request& asked, cons
                                                 " layers on the GPU" + (one ? "" : "s")
                                           : "all layers on the GPU" + std::string(one ? "" : "s");
     const std::size_t n_parts = fit.deployment.placement.parts.size();
-    const std::string parts = n_parts == 0 ? "" : ", " + number(n_parts) + " of them without their experts";
+    const std::string parts = n_parts == 0 ? "" : ", " + number(n_parts) + " of them with experts elsewhere";
     notes.push_back("placed as llama.cpp's --fit does, which keeps " + kept + ": " + layers + parts);
+    const std::int64_t n_counted = std::int64_t{model.n_layer()} + 1;
+    if (fit.placed && !asked.mtp && model.n_block() > model.n_layer() &&
+        fit.deployment.placement.n_gpu_layers == n_counted)
+        notes.emplace_back(
+            "--fit does not count a MTP block that is not used, so that the model's first layer stays on "
+            "the CPU; more layers take it along, where there is room");
     return notes;
 }
 
@@ -86,7 +92,8 @@ std::vector<Projected> projected(Judge& judge, const Request& request, Deploymen
     std::vector<Projected> projected;
     for (const std::size_t i : devices) {
         const DeviceMemory& m = estimate.devices[i];
-        projected.push_back({m.weights, m.sum() - m.adapters});
+        const Projected part{m.weights, m.sum() - m.adapters};
+        projected.push_back(part);
     }
     return projected;
 }

@@ -108,6 +108,12 @@ TEST_CASE("auto: a context that nobody gave shrinks first", "[auto]") {
     CHECK(has_note(a, "llama.cpp's --fit reduces it to 16640"));
 }
 
+TEST_CASE("auto: a MTP block that is not loaded is not counted, and a layer stays on the CPU", "[auto]") {
+    const Answer a = answer(automatic("glm-4.5-air", 8192, {"48GB"}));
+    CHECK(has(a.command, "-ngl 47 ")); // of 46 layers, a MTP block and the output
+    CHECK(has_note(a, "--fit does not count a MTP block"));
+}
+
 TEST_CASE("auto: --fit moves no layers where the user says where they go", "[auto]") {
     Request request = automatic("qwen3-30b-a3b", 16384, {"12GB"});
     request.n_cpu_moe = 4;
