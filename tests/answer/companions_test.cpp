@@ -180,6 +180,13 @@ TEST_CASE("the worst of devices and computer counts", "[companions]") {
     REQUIRE(a.failure);
     CHECK(a.failure->message.find("swaps") != std::string::npos);
     CHECK(has_note(a, "of memory, or a smaller model, is needed") == a.suggestions.empty());
+    request.ram = 27 * gib; // what the GPU has room for is enough
+    const Answer more = answer(request);
+    REQUIRE(more.verdict == Verdict::oom);
+    const Suggestion* advice = find_kind(more, "gpu_layers");
+    REQUIRE(advice != nullptr);
+    CHECK(*test::set_value<std::uint64_t>(*advice, "gpu_layers") > 20);
+    CHECK(answer(advice->request).verdict == advice->verdict);
     request.ram = 64 * gib;
     CHECK(answer(request).verdict == Verdict::fit);
 }

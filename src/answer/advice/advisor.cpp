@@ -82,6 +82,7 @@ std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial
     advise_context(advisor);
     advise_cache_types(advisor);
     advise_flash_attention(advisor);
+    advise_ram(advisor);
     advise_companions(advisor);
     advise_slots(advisor);
     advise_ubatch(advisor);

@@ -80,6 +80,8 @@ void advise_ubatch(Advisor& advisor);
 void advise_quant(Advisor& advisor);
 /// Projector and draft: elsewhere, smaller, or left out.
 void advise_companions(Advisor& advisor);
+/// More on the devices, where the computer's own memory is short.
+void advise_ram(Advisor& advisor);
 void advise_experts(Advisor& advisor);
 void advise_gpu_layers(Advisor& advisor);
 /// Two changes at once, for where none alone helps that leaves the whole model on the devices.
