@@ -123,7 +123,8 @@ TEST_CASE("what a runtime's entry gets wrong is named") {
                slots + R"(, "unified": true, "unified_when_given": true},
           "outputs": {"rows": ")" +
                rows + R"(", "rows_with_embeddings": "batch", "draft_tokens": 0},
-          "batch": {"n_batch": 1, "n_ubatch": 1}, "least_ctx": {"tokens": 1}, "cache_types": {"types": [")" +
+          "batch": {"n_batch": 1, "n_ubatch": 1}, "least_ctx": {"tokens": 1},
+          "host": {"prompt_cache_mib": 1, "checkpoints": 1, "checkpoint_step": 1}, "cache_types": {"types": [")" +
                type + R"("]}, "flags": {}, "failures": {"allocation": {}, "buffers": {}}}]})";
     };
     CHECK(error_in(with("rows", "1", "f16")) == "runtimes.json: rows must be slots or batch, not \"rows\"");
