@@ -45,6 +45,19 @@ bool is_control(std::uint32_t code) {
 
 } // namespace
 
+std::string printable(std::string_view text) {
+    std::string shown;
+    for (std::size_t taken = 0; taken < text.size();) {
+        const Character c = first_character(text.substr(taken));
+        if (c.valid && !is_control(c.code))
+            shown += text.substr(taken, c.size);
+        else
+            shown += c.code == '\t' && c.valid ? ' ' : '?';
+        taken += c.size;
+    }
+    return shown;
+}
+
 std::string quote(std::string_view text) {
     std::string quoted = "\"";
     for (std::size_t taken = 0; taken < text.size();) {

@@ -10,4 +10,8 @@ namespace vramfit {
 /// "...". For everything that a user typed or a file holds.
 std::string quote(std::string_view text);
 
+/// `text` fit to be shown on a terminal, whole and without quotes: what `quote` replaces becomes '?', a tab a blank. For
+/// lines of logs.
+std::string printable(std::string_view text);
+
 } // namespace vramfit

@@ -1,0 +1,186 @@
+#include "actions.hpp"
+
+#include "log_text.hpp"
+#include "plain_actions.hpp"
+#include "request_of.hpp"
+#include "tokens_beside.hpp"
+#include "wording.hpp"
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/error.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace vramfit {
+namespace {
+
+constexpr std::size_t most_actions = 3;
+
+std::string value_text(const SettingValue& value) {
+    if (const auto* number = std::get_if<std::uint64_t>(&value)) return std::to_string(*number);
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
+    return std::get<bool>(value) ? "true" : "false";
+}
+
+std::string set_value(const Suggestion& suggestion, std::string_view name) {
+    for (const auto& [key, value] : suggestion.set) {
+        if (key == name) return value_text(value);
+    }
+    return "";
+}
+
+/// A suggestion of the estimator in the words of another runtime; without flags where that has no such setting.
+std::vector<std::string> translated(const Suggestion& suggestion, LogRuntime runtime, std::uint64_t parallel) {
+    static constexpr std::array settings{
+        std::pair("ctx", "n_ctx"),
+        std::pair("cache_type", "cache_type_k"),
+        std::pair("parallel", "parallel"),
+        std::pair("ubatch", "n_ubatch"),
+        std::pair("gpu_layers", "gpu_layers"),
+        std::pair("n_cpu_moe", "n_cpu_moe"),
+        std::pair("flash_attn", "flash_attn"),
+    };
+    std::vector<std::string> flags;
+    for (const auto& [kind, setting] : settings) {
+        std::string value = set_value(suggestion, setting);
+        if (value.empty()) continue;
+        // Ollama counts the context of one request, llama.cpp that of all.
+        if (runtime == LogRuntime::ollama && setting == std::string_view("n_ctx") && parallel > 1)
+            value = std::to_string(log_text::count(value).value_or(parallel) / parallel);
+        const auto words = flags_of(runtime, kind, value);
+        flags.insert(flags.end(), words.begin(), words.end());
+    }
+    return flags;
+}
+
+DiagnosisAction action_of(const Suggestion& suggestion, LogRuntime runtime, std::uint64_t parallel) {
+    DiagnosisAction action{suggestion.kind, suggestion.summary, suggestion.flags, suggestion.verdict};
+    if (runtime != LogRuntime::llama_cpp && runtime != LogRuntime::unknown)
+        action.flags = translated(suggestion, runtime, parallel);
+    return action;
+}
+
+/// What would be done about another model or card is not an option of the running program.
+bool is_change_of_plan(const Suggestion& suggestion) {
+    return suggestion.kind == "quant" || suggestion.kind == "model" || suggestion.kind == "gpu";
+}
+
+/// The setting that made the compute buffer what it is, before changes that only make room for it.
+void add_for_compute(Diagnosis& diagnosis, const Request& request) {
+    constexpr std::uint64_t usual = 512; // llama.cpp's default
+    Request changed = request;
+    DiagnosisAction action;
+    if (request.flash_attn == FlashAttention::off) {
+        changed.flash_attn = FlashAttention::on;
+        action = {"flash_attn",
+                  "flash attention: no buffer that grows with batch times context",
+                  flags_of(diagnosis.runtime, "flash_attn", "on"),
+                  {}};
+    } else if (request.n_ubatch.value_or(usual) > usual) {
+        changed.n_ubatch = usual;
+        action = {"ubatch",
+                  "physical batches of " + std::to_string(usual) + ": the compute buffer shrinks with them",
+                  flags_of(diagnosis.runtime, "ubatch", std::to_string(usual)),
+                  {}};
+    }
+    if (action.flags.empty()) return;
+    const Verdict verdict = answer(changed).verdict;
+    if (verdict != Verdict::fit && verdict != Verdict::tight) return;
+    action.verdict = verdict;
+    std::erase_if(diagnosis.actions, [&](const DiagnosisAction& other) { return other.flags == action.flags; });
+    diagnosis.actions.insert(diagnosis.actions.begin(), std::move(action));
+}
+
+/// Asks the estimator about the whole deployment. Nothing where its answer is that everything fits: then something
+/// that it does not know of holds the memory.
+bool add_confirmed(Diagnosis& diagnosis, const Request& request) {
+    const Answer answered = answer(request);
+    const LogFigure* parallel = diagnosis.figure("n_parallel");
+    if (!request.n_ctx && answered.verdict != Verdict::oom && answered.verdict != Verdict::refused) {
+        // The log does not show the context that failed: the largest that fits has been looked for.
+        const std::string n_ctx = std::to_string(answered.settings.n_ctx);
+        diagnosis.actions.push_back(
+            {"ctx", "the largest context that fits", flags_of(diagnosis.runtime, "ctx", n_ctx), answered.verdict});
+    }
+    for (const Suggestion& suggestion : answered.suggestions) {
+        DiagnosisAction action = action_of(suggestion, diagnosis.runtime, parallel == nullptr ? 1 : parallel->value);
+        if (action.flags.empty() && !is_change_of_plan(suggestion)) continue;
+        diagnosis.actions.push_back(std::move(action));
+    }
+    if (diagnosis.cause == FailureCause::compute_too_large) add_for_compute(diagnosis, request);
+    return !diagnosis.actions.empty();
+}
+
+/// The context first where the cache alone asks for more than there is: no other change makes up for that.
+void context_first(Diagnosis& diagnosis) {
+    std::ranges::stable_sort(diagnosis.actions, [](const DiagnosisAction& a, const DiagnosisAction& b) {
+        return (a.kind == "ctx") > (b.kind == "ctx");
+    });
+}
+
+/// What was free when the cache or the compute buffer was asked for: the weights lie there already.
+bool add_beside(Diagnosis& diagnosis, const Budget& budget, const Request& request) {
+    const bool in_context = diagnosis.stage == FailureStage::kv_cache || diagnosis.stage == FailureStage::compute;
+    if (!in_context || !budget.free_is_left || !budget.left) return false;
+    for (const BesidePlan& plan : plans_beside(request, *budget.left)) {
+        DiagnosisAction action;
+        action.kind = plan.kind;
+        action.summary = plan.summary;
+        if (plan.type) action.flags = flags_of(diagnosis.runtime, "cache_type", traits(*plan.type).name);
+        const auto context = flags_of(diagnosis.runtime, "ctx", std::to_string(plan.n_ctx));
+        action.flags.insert(action.flags.end(), context.begin(), context.end());
+        action.verdict = plan.verdict;
+        diagnosis.actions.push_back(std::move(action));
+    }
+    if (diagnosis.actions.empty()) return false;
+    diagnosis.actions.push_back(
+        {"model", "a smaller quantization, or a smaller model, leaves more for the cache", {}, {}});
+    return true;
+}
+
+void ask_for_missing(Diagnosis& diagnosis, const Request& request) {
+    if (!runs_llama_cpp(diagnosis.runtime)) return;
+    if (diagnosis.model_id.empty()) diagnosis.missing.emplace_back("--model");
+    if (!request.quant) diagnosis.missing.emplace_back("--quant");
+    if (request.gpus.empty()) diagnosis.missing.emplace_back("--gpu");
+}
+
+bool wants_estimator(const Diagnosis& diagnosis) {
+    switch (diagnosis.cause) {
+    case FailureCause::kv_too_large:
+    case FailureCause::weights_too_large:
+    case FailureCause::compute_too_large:
+    case FailureCause::generation_growth:
+    case FailureCause::per_buffer_limit: return runs_llama_cpp(diagnosis.runtime);
+    default: return false;
+    }
+}
+
+} // namespace
+
+void add_actions(Diagnosis& diagnosis, const Load& load, const Request& hints) {
+    if (!diagnosis.oom && diagnosis.cause != FailureCause::setting) return add_plain_actions(diagnosis, load);
+    const Request request = request_of(load, diagnosis, hints);
+    const Budget budget = budget_of(load, diagnosis);
+    bool confirmed = false;
+    if (wants_estimator(diagnosis) && !request.model.empty()) {
+        try {
+            confirmed = add_beside(diagnosis, budget, request);
+            if (!confirmed && request.quant && !request.gpus.empty()) confirmed = add_confirmed(diagnosis, request);
+        } catch (const Error& error) { // a question that the estimator cannot answer: advice without its verdict
+            if (!hints.model.empty())
+                diagnosis.notes.push_back("not confirmed by the estimator: " + std::string(error.what()));
+        }
+    }
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* free = diagnosis.figure("free");
+    if (confirmed && diagnosis.cause == FailureCause::kv_too_large && asked != nullptr && free != nullptr &&
+        asked->value > free->value)
+        context_first(diagnosis);
+    if (!confirmed) add_plain_actions(diagnosis, load);
+    if (!confirmed && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request);
+    if (diagnosis.actions.size() > most_actions) diagnosis.actions.resize(most_actions);
+}
+
+} // namespace vramfit

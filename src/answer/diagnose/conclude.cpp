@@ -1,0 +1,259 @@
+#include "conclude.hpp"
+
+#include "log_text.hpp"
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace vramfit {
+namespace {
+
+/// More than that of a card in other hands is another process, not the driver and the desktop.
+constexpr std::uint64_t others_from = gib;
+/// What a driver and the process's own context may take of a total.
+constexpr std::uint64_t driver_share = 640 * mib;
+
+const LogDevice* device_of(const Load& load, std::string_view name) {
+    if (const LogDevice* device = load.find_device(device_of_buffer(name))) return device;
+    const bool apple = name.starts_with("MTL") || name.starts_with("Metal");
+    for (const LogDevice& device : load.devices) {
+        const bool same = apple && (device.name.starts_with("MTL") || device.name.starts_with("Metal"));
+        if (same || (name.empty() && load.devices.size() == 1)) return &device;
+    }
+    return nullptr;
+}
+
+OptionalLogged first_of(const Load& load, std::initializer_list<std::string_view> keys) {
+    for (const std::string_view key : keys) {
+        if (const auto found = load.number(key)) return found;
+    }
+    return std::nullopt;
+}
+
+OptionalLogged add(OptionalLogged a, OptionalLogged b) {
+    if (!a || !b) return a ? a : b;
+    return Logged{a->value + b->value, a->line};
+}
+
+void put(Diagnosis& diagnosis, std::string_view name, const OptionalLogged& figure, bool bytes = true) {
+    if (figure) diagnosis.figures.push_back({std::string(name), figure->value, figure->line, bytes});
+}
+
+OptionalLogged free_of(const Load& load, const Diagnosis& diagnosis, bool host) {
+    if (host) return load.number("host_free");
+    if (const auto now = load.number("free_now")) return now;
+    const LogDevice* device = device_of(load, diagnosis.device);
+    if (device == nullptr && diagnosis.device.empty() && !load.devices.empty() && !load.failed())
+        device = &load.devices.front();
+    if (device != nullptr && device->free) return device->free;
+    return first_of(load, {"fit_free", "gpu_free", "estimate_free", "free", "table_free"});
+}
+
+OptionalLogged total_of(const Load& load, const Diagnosis& diagnosis, bool host) {
+    if (host) return load.number("host_total");
+    const LogDevice* device = device_of(load, diagnosis.device);
+    if (device != nullptr && device->total) return device->total;
+    return load.number("gpu_total");
+}
+
+void put_buffers(Diagnosis& diagnosis, const Load& load) {
+    const bool real = load.has_buffers(); // else what was estimated counts
+    const auto estimated = [&](std::string_view key) { return real ? std::nullopt : load.number(key); };
+    auto weights = load.sum(BufferKind::weights, false);
+    if (!weights) weights = first_of(load, {"weights", "vram_model", "table_weights"});
+    if (!weights) weights = estimated("estimate_weights");
+    put(diagnosis, "weights", weights);
+    put(diagnosis, "host_weights", load.sum(BufferKind::weights, true));
+
+    auto cache = add(load.sum(BufferKind::kv_cache, false), load.sum(BufferKind::kv_cache, true));
+    if (!cache) cache = first_of(load, {"kv_self", "kv_cache", "table_kv_cache"});
+    if (!cache) cache = estimated("estimate_kv_cache");
+    put(diagnosis, "kv_cache", cache);
+    put(diagnosis, "recurrent_state",
+        add(load.sum(BufferKind::recurrent_state, false), load.sum(BufferKind::recurrent_state, true)));
+
+    auto compute = load.sum(BufferKind::compute, false);
+    if (!compute) compute = first_of(load, {"compute", "compute_total", "table_compute"});
+    if (!compute) compute = estimated("estimate_compute");
+    put(diagnosis, "compute", compute);
+    put(diagnosis, "host_compute", load.sum(BufferKind::compute, true));
+    put(diagnosis, "output", load.sum(BufferKind::output, true));
+    put(diagnosis, "projector", load.number("projector"));
+    put(diagnosis, "required", estimated("estimate_required"));
+    put(diagnosis, "file_size", load.number("file_size"));
+}
+
+void put_figures(Diagnosis& diagnosis, const Load& load) {
+    const Budget budget = budget_of(load, diagnosis);
+    if (load.failure) {
+        put(diagnosis, "requested", load.failure->refusal.bytes);
+        put(diagnosis, "limit", load.failure->refusal.limit);
+    }
+    put(diagnosis, "free", budget.free);
+    put(diagnosis, "total", budget.total);
+    if (budget.host) put(diagnosis, "gpu_free", load.number("gpu_free"));
+    auto n_ctx = load.number("n_ctx");
+    put(diagnosis, "n_ctx", n_ctx ? n_ctx : option_number(load, "-c"), false);
+    auto parallel = first_of(load, {"n_parallel", "n_slots"});
+    put(diagnosis, "n_parallel", parallel ? parallel : option_number(load, "-np"), false);
+    put(diagnosis, "n_ctx_train", load.number("n_ctx_train"), false);
+    put(diagnosis, "max_ctx", load.number("max_ctx"), false);
+    put(diagnosis, "kv_tokens", load.number("kv_tokens"), false);
+    for (const std::string_view key : {"n_batch", "n_ubatch", "gpu_layers", "gpu_layers_of"})
+        put(diagnosis, key, load.number(key), false);
+    put_buffers(diagnosis, load);
+    for (const std::string_view key : {"others", "own", "slack", "kv_missing"}) put(diagnosis, key, load.number(key));
+}
+
+void put_settings(Diagnosis& diagnosis, const Load& load) {
+    for (const auto& [key, value] : load.texts) diagnosis.settings.emplace_back(key, value);
+    for (const auto& [option, key] : {std::pair("-ctk", "cache_type_k"), {"-ctv", "cache_type_v"}}) {
+        const auto said = load.options.find(option);
+        if (said != load.options.end() && !load.texts.contains(key)) diagnosis.settings.emplace_back(key, said->second);
+    }
+}
+
+/// Whether the request would have been met, had the card been empty.
+bool others_hold_it(const Load& load, const Diagnosis& diagnosis) {
+    const Budget budget = budget_of(load, diagnosis);
+    if (budget.host) return false;
+    if (const auto others = load.number("others")) return others->value >= others_from;
+    const OptionalLogged asked = load.failure->refusal.bytes;
+    if (!budget.total || !budget.free || !asked || budget.free_is_left) return false;
+    const std::uint64_t held = budget.total->value - std::min(budget.total->value, budget.free->value);
+    return held >= others_from + driver_share && budget.used + asked->value + driver_share <= budget.total->value;
+}
+
+/// A Vulkan driver refuses single buffers of a size that its memory would hold.
+bool is_buffer_limit(const Load& load, const Diagnosis& diagnosis) {
+    const LogRefusal& refusal = load.failure->refusal;
+    if (refusal.per_buffer_limit) return true;
+    const Budget budget = budget_of(load, diagnosis);
+    return refusal.device.starts_with("Vulkan") && refusal.bytes && budget.left && refusal.bytes->value >= 2 * gib &&
+           refusal.bytes->value + driver_share <= *budget.left;
+}
+
+FailureCause cause_of_stage(FailureStage stage) {
+    switch (stage) {
+    case FailureStage::weights: return FailureCause::weights_too_large;
+    case FailureStage::kv_cache: return FailureCause::kv_too_large;
+    case FailureStage::compute: return FailureCause::compute_too_large;
+    case FailureStage::generation: return FailureCause::generation_growth;
+    case FailureStage::mmproj: return FailureCause::mmproj;
+    case FailureStage::host: return FailureCause::host_memory;
+    case FailureStage::settings: return FailureCause::setting;
+    case FailureStage::per_buffer_limit: return FailureCause::per_buffer_limit;
+    case FailureStage::none: break;
+    }
+    return FailureCause::none;
+}
+
+void judge_failure(Diagnosis& diagnosis, const Load& load) {
+    const LogFailure& failure = *load.failure;
+    diagnosis.stage = failure.stage;
+    diagnosis.device = std::string(device_of_buffer(failure.refusal.device));
+    diagnosis.oom = failure.stage != FailureStage::settings;
+    diagnosis.cause = failure.cause.value_or(cause_of_stage(failure.stage));
+    if (failure.cause) return;
+    if (is_host_buffer(failure.refusal.device))
+        diagnosis.cause = FailureCause::host_memory;
+    else if (failure.part == LoadPart::draft)
+        diagnosis.cause = FailureCause::draft;
+    else if (is_buffer_limit(load, diagnosis))
+        diagnosis.stage = FailureStage::per_buffer_limit, diagnosis.cause = FailureCause::per_buffer_limit;
+    else if (others_hold_it(load, diagnosis))
+        diagnosis.cause = FailureCause::other_process;
+}
+
+std::string working_device(const Load& load) {
+    for (const LogBuffer& buffer : load.buffers) {
+        if (buffer.kind == BufferKind::weights && !is_host_buffer(buffer.device) && buffer.bytes > 0)
+            return std::string(device_of_buffer(buffer.device));
+    }
+    return load.number("table_weights") && !load.devices.empty() ? load.devices.front().name : "";
+}
+
+/// The file's name says most; a blob of Ollama's says nothing.
+std::string model_name_of(const Load& load) {
+    const std::string_view file = log_text::file_name(load.path);
+    const bool blob = file.starts_with("sha256") || file.empty();
+    return blob && !load.name.empty() ? load.name : std::string(file);
+}
+
+/// "AWQ" of "org/Qwen2.5-1.5B-Instruct-AWQ": formats that only names of checkpoints tell.
+std::string format_of_name(std::string_view name) {
+    const std::string small = lower(name);
+    for (const auto& [mark, format] :
+         {std::pair("-awq", "AWQ"), {"-gptq", "GPTQ"}, {"-fp8", "FP8"}, {"-nvfp4", "NVFP4"}}) {
+        if (small.find(mark) != std::string::npos) return format;
+    }
+    return "";
+}
+
+} // namespace
+
+OptionalLogged option_number(const Load& load, std::string_view name) {
+    const auto found = load.options.find(name);
+    if (found == load.options.end()) return std::nullopt;
+    const auto value = log_text::count(found->second);
+    return value && *value > 0 ? OptionalLogged({*value, load.first_line}) : std::nullopt;
+}
+
+const Load& decisive_load(const LogFacts& facts) {
+    if (facts.last->failed()) return *facts.last;
+    if (facts.last_failed) return *facts.last_failed;
+    const bool empty = facts.last->buffers.empty() && facts.last->numbers.empty() && facts.last->path.empty();
+    return empty && facts.last_complete ? *facts.last_complete : *facts.last;
+}
+
+Budget budget_of(const Load& load, const Diagnosis& diagnosis) {
+    Budget budget;
+    budget.host = diagnosis.stage == FailureStage::host || is_host_buffer(diagnosis.device);
+    budget.free = free_of(load, diagnosis, budget.host);
+    budget.total = total_of(load, diagnosis, budget.host);
+    budget.free_is_left = !budget.host && load.number("free_now");
+    if (!budget.host) {
+        const LogDevice* device = device_of(load, diagnosis.device);
+        budget.used = load.on_device(diagnosis.device.empty() && device != nullptr ? device->name : diagnosis.device);
+    }
+    // Metal tells no free memory, but what it may use in all.
+    const auto start = budget.free ? budget.free : diagnosis.device.starts_with("M") ? budget.total : std::nullopt;
+    if (start) budget.left = budget.free_is_left ? start->value : start->value - std::min(start->value, budget.used);
+    return budget;
+}
+
+Diagnosis conclude(const LogFacts& facts, const Load& load) {
+    Diagnosis diagnosis;
+    diagnosis.runtime = facts.runtime();
+    if (load.failure) {
+        judge_failure(diagnosis, load);
+    } else if (load.other_error) {
+        diagnosis.cause = FailureCause::not_memory;
+        diagnosis.device = working_device(load);
+    } else if (load.number("generic") && !load.ready && !load.retried) {
+        diagnosis.oom = true;
+        diagnosis.stage = load.has_context ? FailureStage::compute : FailureStage::generation;
+        diagnosis.cause = cause_of_stage(diagnosis.stage);
+    } else {
+        diagnosis.device = working_device(load);
+    }
+    put_figures(diagnosis, load);
+    put_settings(diagnosis, load);
+    diagnosis.model_name = model_name_of(load);
+    diagnosis.quant = load.quant;
+    const auto quantization = load.texts.find("quantization");
+    if (diagnosis.quant.empty() && quantization != load.texts.end()) diagnosis.quant = quantization->second;
+    if (diagnosis.quant.empty() && load.path.empty()) diagnosis.quant = format_of_name(load.name);
+    const LogDevice* device = device_of(load, diagnosis.device);
+    diagnosis.gpu = device != nullptr && !device->description.empty() ? device->description : load.gpu;
+    diagnosis.version = load.version;
+    diagnosis.notes = load.notes;
+    diagnosis.evidence = load.evidence;
+    if (load.survived) diagnosis.notes.push_back("memory was refused once, and the runtime went on without it");
+    return diagnosis;
+}
+
+} // namespace vramfit

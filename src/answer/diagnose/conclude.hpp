@@ -1,0 +1,27 @@
+#pragma once
+
+#include "log_facts.hpp"
+
+namespace vramfit {
+
+/// The load that a diagnosis is about: the last that failed, else the last one.
+const Load& decisive_load(const LogFacts& facts);
+
+/// What the log shows by itself: what failed, on which device, the figures and the settings in effect. Sentences and
+/// actions come later.
+Diagnosis conclude(const LogFacts& facts, const Load& load);
+
+/// The memory of the device that failed: what was free, what lay there, what was left.
+struct Budget {
+    OptionalLogged total, free;
+    std::uint64_t used = 0;            ///< by this load, as logged
+    std::optional<std::uint64_t> left; ///< when the request came
+    bool free_is_left = false;         ///< the free memory was measured when the request came
+    bool host = false;                 ///< it is the computer's own memory
+};
+Budget budget_of(const Load& load, const Diagnosis& diagnosis);
+
+/// The whole number behind option `name` of a command line in the log.
+OptionalLogged option_number(const Load& load, std::string_view name);
+
+} // namespace vramfit

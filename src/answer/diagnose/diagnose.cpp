@@ -1,0 +1,111 @@
+#include "vramfit/answer/diagnosis.hpp"
+
+#include "actions.hpp"
+#include "conclude.hpp"
+#include "log_reader.hpp"
+#include "log_text.hpp"
+#include "model_guess.hpp"
+#include "request_of.hpp"
+#include "sentences.hpp"
+
+#include "vramfit/base/error.hpp"
+
+#include <algorithm>
+
+namespace vramfit {
+namespace {
+
+/// The model: the one that was said, else the one that the log shows.
+void identify(Diagnosis& diagnosis, const Load& load, const Request& hints) {
+    diagnosis.model_id = hints.model.empty() ? guess_model(load) : hints.model;
+    if (!hints.model.empty()) {
+        const Model model = model_of(hints).model; // an unknown one is an error
+        diagnosis.model_id = model.source == "catalog" ? model.id : hints.model;
+    }
+    if (hints.quant) diagnosis.quant = *hints.quant;
+    if (diagnosis.quant.empty()) {
+        std::string_view file = log_text::file_name(load.path);
+        if (file.ends_with(".gguf")) file.remove_suffix(5);
+        diagnosis.quant = file_type_of_name(file);
+    }
+}
+
+/// What a person says of the memory counts before what the log says.
+void apply_hints(Load& load, const Request& hints) {
+    if (hints.free) load.numbers["free_now"] = {*hints.free, 0};
+    if (hints.n_ctx && *hints.n_ctx > 0) load.numbers["n_ctx"] = {*hints.n_ctx, 0};
+}
+
+} // namespace
+
+const LogFigure* Diagnosis::figure(std::string_view name) const {
+    const auto found = std::ranges::find(figures, name, &LogFigure::name);
+    return found == figures.end() ? nullptr : &*found;
+}
+
+Diagnosis diagnose(const ByteStream& log, const Request& hints) {
+    const LogFacts facts = LogReader::read(log);
+    if (facts.n_bytes == 0) throw Error("the log is empty; give the output of the program that failed");
+    const Load* decisive = &decisive_load(facts);
+    Load load = *decisive;
+    apply_hints(load, hints);
+    Diagnosis diagnosis = conclude(facts, load);
+    if (facts.last->ready && decisive != &*facts.last)
+        diagnosis.notes.push_back("a later load, from line " + std::to_string(facts.last->first_line) +
+                                  " on, succeeded");
+    identify(diagnosis, load, hints);
+    add_sentences(diagnosis, load, request_of(load, diagnosis, hints));
+    add_actions(diagnosis, load, hints);
+    return diagnosis;
+}
+
+std::string_view name_of(LogRuntime runtime) {
+    switch (runtime) {
+    case LogRuntime::llama_cpp: return "llama.cpp";
+    case LogRuntime::ollama: return "ollama";
+    case LogRuntime::lmstudio: return "lmstudio";
+    case LogRuntime::vllm: return "vllm";
+    case LogRuntime::sglang: return "sglang";
+    case LogRuntime::pytorch: return "pytorch";
+    case LogRuntime::mlx: return "mlx";
+    case LogRuntime::koboldcpp: return "koboldcpp";
+    case LogRuntime::tensorrt_llm: return "tensorrt-llm";
+    case LogRuntime::unknown: break;
+    }
+    return "unknown";
+}
+
+std::string_view name_of(FailureStage stage) {
+    switch (stage) {
+    case FailureStage::weights: return "weights";
+    case FailureStage::kv_cache: return "kv_cache";
+    case FailureStage::compute: return "compute";
+    case FailureStage::generation: return "generation";
+    case FailureStage::mmproj: return "mmproj";
+    case FailureStage::host: return "host";
+    case FailureStage::settings: return "settings";
+    case FailureStage::per_buffer_limit: return "per_buffer_limit";
+    case FailureStage::none: break;
+    }
+    return "none";
+}
+
+std::string_view name_of(FailureCause cause) {
+    switch (cause) {
+    case FailureCause::kv_too_large: return "kv_too_large";
+    case FailureCause::weights_too_large: return "weights_too_large";
+    case FailureCause::compute_too_large: return "compute_too_large";
+    case FailureCause::generation_growth: return "generation_growth";
+    case FailureCause::other_process: return "other_process";
+    case FailureCause::per_buffer_limit: return "per_buffer_limit";
+    case FailureCause::setting: return "setting";
+    case FailureCause::host_memory: return "host_memory";
+    case FailureCause::mmproj: return "mmproj";
+    case FailureCause::draft: return "draft";
+    case FailureCause::not_memory: return "not_memory";
+    case FailureCause::none: break;
+    }
+    return "none";
+}
+
+} // namespace vramfit

@@ -1,0 +1,242 @@
+#include "log_reader.hpp"
+
+#include "keyword_search.hpp"
+#include "line_reader.hpp"
+#include "log_text.hpp"
+
+#include "vramfit/base/error.hpp"
+
+#include <algorithm>
+
+namespace vramfit {
+namespace {
+
+constexpr std::size_t most_buffers = 512;
+constexpr std::size_t most_notes = 8;
+constexpr std::size_t most_evidence = 80;
+constexpr std::size_t longest_text = 400;    ///< of a line or value that is kept
+constexpr std::uint64_t decided_within = 30; ///< lines between a refusal and the line that tells what it was for
+
+std::string kept(std::string_view text) { return std::string(text.substr(0, longest_text)); }
+
+} // namespace
+
+LogReader::LogReader() {
+    for (const auto rules : {llama_model_rules(), llama_context_rules(), llama_failure_rules(), ollama_rules(),
+                             python_rules(), other_rules()})
+        rules_.insert(rules_.end(), rules.begin(), rules.end());
+    load_.first_line = 1;
+}
+
+LogFacts LogReader::read(const ByteStream& log) {
+    LogReader reader;
+    std::vector<std::string_view> keywords;
+    keywords.reserve(reader.rules_.size());
+    for (const Rule& rule : reader.rules_) keywords.push_back(rule.keyword);
+    const KeywordSearch search(keywords);
+    LineReader lines(log);
+    std::string cleaned;
+    for (std::string_view line; lines.next(line);) {
+        if (line.find('\x1b') != std::string_view::npos) {
+            cleaned = log_text::without_colors(line);
+            line = cleaned;
+        }
+        reader.facts_.n_bytes += line.size();
+        reader.feed(line, lines.number());
+        search.each(line, [&](std::size_t rule, std::size_t at) {
+            const std::string_view rest = line.substr(at + reader.rules_[rule].keyword.size());
+            reader.rules_[rule].read(reader, {line, at, rest, lines.number()});
+        });
+    }
+    reader.finish_collecting();
+    reader.facts_.n_lines = lines.number();
+    reader.finish_load();
+    reader.facts_.last = std::move(reader.load_);
+    return std::move(reader.facts_);
+}
+
+void LogReader::feed(std::string_view line, std::uint64_t) {
+    if (to_collect_ == 0) return;
+    collected_ += log_text::squeezed(log_text::without_prefix(line.substr(0, 2000)));
+    if (--to_collect_ == 0) finish_collecting();
+}
+
+void LogReader::collect(const Mention& mention, void (*collector)(LogReader&, const Mention&)) {
+    constexpr int lines_collected = 12;
+    finish_collecting();
+    collected_ = log_text::squeezed(mention.line.substr(mention.at, 4000));
+    collected_line_ = mention.number;
+    to_collect_ = lines_collected;
+    collector_ = collector;
+}
+
+void LogReader::finish_collecting() {
+    to_collect_ = 0;
+    if (collector_ == nullptr) return;
+    auto* const collector = std::exchange(collector_, nullptr);
+    const std::string text = std::move(collected_);
+    collector(*this, {text, 0, text, collected_line_});
+}
+
+void LogReader::finish_load() {
+    Load& load = load_;
+    if (!load.failure && load.refusal && !load.ready) { // nothing in the log tells what it was for
+        const Asker asker = load.refusal->asker;
+        const FailureStage stage = asker == Asker::graph ? FailureStage::compute
+                                   : load.has_context    ? FailureStage::kv_cache
+                                                         : FailureStage::weights;
+        failed(stage, {"", 0, "", load.refusal->line});
+    }
+    if (load.retried) load.failure.reset();
+}
+
+void LogReader::new_process(std::uint64_t line) {
+    finish_collecting();
+    const bool empty = !load_.failed() && !load_.ready && !load_.has_buffers() && !load_.refusal &&
+                       load_.name.empty() && load_.path.empty() && !load_.has_context;
+    in_fit_pass_ = false;
+    if (empty) return;
+    finish_load();
+    Load finished = std::move(load_);
+    load_ = Load();
+    load_.first_line = line;
+    load_.version = finished.version;
+    if (finished.failed()) facts_.last_failed = finished;
+    const bool complete = finished.has_buffers() && finished.has_context && !finished.failed();
+    if (complete) facts_.last_complete = std::move(finished);
+}
+
+void LogReader::new_model(std::uint64_t line) {
+    if (load_.dead || load_.ready) {
+        std::vector<LogDevice> devices = load_.devices; // the same machine
+        const auto options = load_.options;
+        new_process(line);
+        if (load_.devices.empty()) load_.devices = std::move(devices);
+        if (load_.options.empty()) load_.options = options;
+    } else if (load_.has_context && load_.has_buffers() && !in_fit_pass_) {
+        load_.part = LoadPart::draft; // a second model before the first one answers
+    }
+}
+
+void LogReader::ready(std::uint64_t) {
+    if (load_.dead) return;
+    finish_collecting();
+    load_.ready = true;
+    in_fit_pass_ = false;
+    if (load_.refusal || (load_.failure && load_.failure->stage != FailureStage::generation)) load_.survived = true;
+    load_.refusal.reset();
+    if (load_.failure && load_.failure->stage != FailureStage::generation) load_.failure.reset();
+    load_.part = LoadPart::model;
+}
+
+void LogReader::gave_up(const Mention& mention) {
+    if (in_fit_pass_) return;
+    if (!load_.failure && load_.refusal) finish_load();
+    load_.dead = true;
+    if (load_.ready && !load_.failure) return;
+    evidence(mention);
+}
+
+void LogReader::fit_pass(bool begins) {
+    in_fit_pass_ = begins;
+    if (begins) return;
+    // Sizes of what was only tried.
+    load_.buffers.clear();
+    load_.has_context = false;
+    load_.part = LoadPart::model;
+    load_.refusal.reset();
+}
+
+void LogReader::set(std::string_view key, std::optional<std::uint64_t> value, std::uint64_t line) {
+    if (value) load_.numbers.insert_or_assign(std::string(key), Logged{*value, line});
+}
+
+void LogReader::set_once(std::string_view key, std::optional<std::uint64_t> value, std::uint64_t line) {
+    if (value) load_.numbers.try_emplace(std::string(key), Logged{*value, line});
+}
+
+void LogReader::set_text(std::string_view key, std::string_view value) {
+    load_.texts.insert_or_assign(std::string(key), kept(value));
+}
+
+void LogReader::add_buffer(BufferKind kind, std::string_view device, std::optional<std::uint64_t> bytes,
+                           std::uint64_t line) {
+    if (!bytes || load_.buffers.size() >= most_buffers) return;
+    if (kind == BufferKind::compute && load_.ready) return; // a graph that was reserved again
+    if (kind == BufferKind::compute) { // reserved once more without pipeline parallelism: the last one counts
+        std::erase_if(load_.buffers,
+                      [&](const LogBuffer& b) { return b.kind == kind && b.device == device && b.part == load_.part; });
+    }
+    load_.buffers.push_back({kind, load_.part, kept(device), *bytes, line});
+}
+
+void LogReader::refused(LogRefusal refusal) {
+    if (in_fit_pass_) return;
+    auto& last = load_.refusal;
+    const bool same = last && refusal.line - last->line <= 3 &&
+                      (!last->bytes || !refusal.bytes || refusal.bytes->value / 100 == last->bytes->value / 100 ||
+                       refusal.bytes->value - std::min(refusal.bytes->value, last->bytes->value) < 1024 * 1024);
+    if (!same) {
+        last = std::move(refusal);
+        return;
+    }
+    if (!refusal.device.empty()) last->device = refusal.device;
+    if (refusal.bytes) last->bytes = refusal.bytes;
+    if (refusal.asker != Asker::unknown) last->asker = refusal.asker;
+    last->per_buffer_limit = last->per_buffer_limit || refusal.per_buffer_limit;
+    if (refusal.limit) last->limit = refusal.limit;
+    last->line = refusal.line;
+}
+
+void LogReader::failed(FailureStage stage, const Mention& mention, std::optional<FailureCause> cause) {
+    if (in_fit_pass_) return;
+    Load& load = load_;
+    const bool fresh = load.refusal && mention.number - load.refusal->line <= decided_within;
+    // The first line that explains a refusal knows best; what comes after repeats it in other words.
+    if (load.failure && !fresh && (load.failure->refusal.bytes || load.failure->line == mention.number) && !load.ready)
+        return;
+    LogFailure failure;
+    failure.stage = load.ready && !cause ? FailureStage::generation : stage;
+    failure.cause = cause;
+    failure.part = load.part;
+    failure.line = mention.number;
+    failure.text = kept(log_text::without_prefix(mention.line));
+    if (fresh) failure.refusal = *load.refusal;
+    if (fresh && failure.refusal.per_buffer_limit) failure.stage = FailureStage::per_buffer_limit;
+    if (load.part == LoadPart::projector && failure.stage != FailureStage::settings)
+        failure.stage = FailureStage::mmproj;
+    load.failure = std::move(failure);
+    load.refusal.reset();
+    evidence(mention);
+}
+
+void LogReader::other_error(const Mention& mention) {
+    if (in_fit_pass_ && load_.other_error) return;
+    if (!load_.other_error) load_.other_error = LogLine{mention.number, kept(log_text::without_prefix(mention.line))};
+    evidence(mention);
+}
+
+void LogReader::note(std::string text) {
+    auto& notes = load_.notes;
+    if (notes.size() < most_notes && std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
+}
+
+void LogReader::evidence(const Mention& mention) {
+    auto& lines = load_.evidence;
+    if (mention.line.empty() || (!lines.empty() && lines.back().number == mention.number)) return;
+    if (lines.size() >= most_evidence) lines.erase(lines.begin());
+    lines.push_back({mention.number, kept(mention.line)});
+}
+
+void LogReader::frame(int rank, FailureStage stage) {
+    if (rank < frame_rank_) return;
+    frame_rank_ = rank;
+    frame_ = stage;
+}
+
+FailureStage LogReader::take_frame() {
+    frame_rank_ = 0;
+    return std::exchange(frame_, FailureStage::none);
+}
+
+} // namespace vramfit

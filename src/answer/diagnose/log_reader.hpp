@@ -1,0 +1,91 @@
+#pragma once
+
+#include "log_facts.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace vramfit {
+
+class LogReader;
+
+/// A keyword in a line: `line` is the whole line, `at` where the keyword stands, `rest` what comes behind it.
+struct Mention {
+    std::string_view line;
+    std::size_t at = 0;
+    std::string_view rest;
+    std::uint64_t number = 0; ///< of the line
+};
+
+/// What a keyword means. Function names in front of llama.cpp's messages change from version to version, so no rule
+/// looks at them: the keyword is the part of the message that stayed.
+struct Rule {
+    std::string_view keyword;
+    void (*read)(LogReader& reader, const Mention& mention);
+};
+
+// The rules, by whose messages they read.
+std::span<const Rule> llama_model_rules();
+std::span<const Rule> llama_context_rules();
+std::span<const Rule> llama_failure_rules();
+std::span<const Rule> ollama_rules();
+std::span<const Rule> python_rules();
+std::span<const Rule> other_rules();
+
+/// Turns lines into facts.
+class LogReader {
+public:
+    /// Reads the whole log.
+    static LogFacts read(const ByteStream& log);
+
+    // What rules do.
+    Load& load() { return load_; }
+    void sign(LogRuntime runtime) { ++facts_.signs[static_cast<std::size_t>(runtime)]; }
+    void new_process(std::uint64_t line); ///< a program starts: whatever comes belongs to it
+    void new_model(std::uint64_t line);   ///< a model begins to load; the same load where nothing has happened yet
+    void ready(std::uint64_t line);       ///< the model answers
+    void gave_up(const Mention& mention); ///< the load has failed for good
+    void fit_pass(bool begins);           ///< llama.cpp's `--fit` prints sizes of what it only tries
+
+    void set(std::string_view key, std::optional<std::uint64_t> value, std::uint64_t line); ///< the last one counts
+    void set_once(std::string_view key, std::optional<std::uint64_t> value, std::uint64_t line);
+    void set_text(std::string_view key, std::string_view value);
+    void add_buffer(BufferKind kind, std::string_view device, std::optional<std::uint64_t> bytes, std::uint64_t line);
+    void refused(LogRefusal refusal);
+    void failed(FailureStage stage, const Mention& mention, std::optional<FailureCause> cause = std::nullopt);
+    void other_error(const Mention& mention);
+    void note(std::string text); ///< once each
+    void evidence(const Mention& mention);
+
+    /// Calls `collector` with what stands in this line from `mention` on and in the next few, without blanks: messages of
+    /// Python are long, and get wrapped.
+    void collect(const Mention& mention, void (*collector)(LogReader&, const Mention&));
+
+    // Where a traceback of Python was last, of the stages that matter; the more telling one counts.
+    void frame(int rank, FailureStage stage);
+    FailureStage take_frame();
+
+    bool in_fit_pass() const { return in_fit_pass_; }
+    std::string table; ///< header of the table that is being read, if any
+
+private:
+    LogReader();
+    void feed(std::string_view line, std::uint64_t number);
+    void finish_load();
+    void finish_collecting();
+    LoadPart part_of_failure() const;
+
+    LogFacts facts_;
+    Load load_;
+    bool in_fit_pass_ = false;
+    std::vector<Rule> rules_;
+    std::string collected_;
+    std::uint64_t collected_line_ = 0;
+    int to_collect_ = 0;
+    void (*collector_)(LogReader&, const Mention&) = nullptr;
+    int frame_rank_ = 0;
+    FailureStage frame_ = FailureStage::none;
+};
+
+} // namespace vramfit

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Small readers of what logs say: numbers, sizes, names. None throws; what cannot be read is nothing.
+namespace vramfit::log_text {
+
+/// The text behind `mark`, or nothing where it does not stand in `text`.
+std::optional<std::string_view> after(std::string_view text, std::string_view mark);
+
+/// The text before `mark`; all of it where the mark is missing.
+std::string_view before(std::string_view text, std::string_view mark);
+
+/// The number at the start of `text`, behind blanks, `=`, `:`, `"`, `'`, `(`, `[` and `~`: "16384", "20,992", "-3.03".
+std::optional<double> number(std::string_view text);
+
+/// The whole number there, not negative.
+std::optional<std::uint64_t> count(std::string_view text);
+
+/// The size there: a number and its unit ("5.33 GiB", "1022MiB", "0 bytes"), without a unit taken as bytes. Units are
+/// binary, as every runtime means them in its log (`ollama ps` is the exception). A fraction of a byte is dropped.
+std::optional<std::uint64_t> size_in(std::string_view text);
+
+/// So many units of `unit` bytes.
+std::optional<std::uint64_t> bytes_of(double amount, double unit);
+
+/// The value of `key=` in a line of Ollama's: `key=value`, `key="a value"` or `"key"=value`. Brackets are taken off.
+std::optional<std::string_view> field(std::string_view line, std::string_view key);
+
+/// What stands between the last ": " before `end` and `end`: the device in "llama_kv_cache:      CUDA0 KV buffer size".
+std::string_view name_before(std::string_view line, std::size_t end);
+
+/// The quoted or blank-ended word at the start of `text`.
+std::string_view word(std::string_view text);
+
+/// `line` without the colours of terminals.
+std::string without_colors(std::string_view line);
+
+/// `line` without what wrappers put in front: quotation marks of mail, the columns of journald, docker, kubernetes and
+/// worker processes, timestamps and levels.
+std::string_view without_prefix(std::string_view line);
+
+/// `text` without blanks: wrapped lines can then be put together wherever they were broken.
+std::string squeezed(std::string_view text);
+
+/// The file's name in a path of any system.
+std::string_view file_name(std::string_view path);
+
+} // namespace vramfit::log_text

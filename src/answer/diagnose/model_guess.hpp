@@ -1,0 +1,16 @@
+#pragma once
+
+#include "log_facts.hpp"
+
+#include <string>
+
+namespace vramfit {
+
+/// The id of the catalog's model that a load is of: by its name or its file's where the shape that the log prints
+/// agrees, else by the shape alone. Empty where it is none of the catalog, or where the log says too little.
+std::string guess_model(const Load& load);
+
+/// A file type that the name of a file ends with: "Q4_K_M" of "x-Q4_K_M.gguf"; empty where there is none.
+std::string file_type_of_name(std::string_view file);
+
+} // namespace vramfit

@@ -1,0 +1,236 @@
+#include "plain_actions.hpp"
+
+#include "wording.hpp"
+
+#include "vramfit/base/bytes.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace vramfit {
+namespace {
+
+/// Takes down actions of one diagnosis; those that the runtime has no words for are left out.
+class Advice {
+public:
+    explicit Advice(Diagnosis& diagnosis) : diagnosis_(diagnosis) {}
+
+    void option(std::string_view kind, std::string_view value, std::string summary) {
+        auto flags = flags_of(diagnosis_.runtime, kind, value);
+        if (!flags.empty()) diagnosis_.actions.push_back({std::string(kind), std::move(summary), std::move(flags), {}});
+    }
+    void plain(std::string_view kind, std::string summary, std::vector<std::string> flags = {}) {
+        diagnosis_.actions.push_back({std::string(kind), std::move(summary), std::move(flags), {}});
+    }
+
+private:
+    Diagnosis& diagnosis_;
+};
+
+std::uint64_t rounded_down(std::uint64_t n_ctx) {
+    for (const std::uint64_t step : {4096, 1024, 256}) {
+        if (n_ctx >= step) return n_ctx / step * step;
+    }
+    return 0;
+}
+
+/// A context whose share of the logged request is what was left, with room for the compute buffer.
+std::uint64_t context_that_fits(const Diagnosis& diagnosis, const Budget& budget) {
+    if (const LogFigure* most = diagnosis.figure("max_ctx")) return most->value;
+    const LogFigure* n_ctx = diagnosis.figure("n_ctx");
+    const LogFigure* asked = diagnosis.figure("requested");
+    if (n_ctx == nullptr) return 0;
+    if (diagnosis.stage == FailureStage::kv_cache && asked != nullptr && asked->value > 0 && budget.left) {
+        constexpr std::uint64_t room = 512 * mib;
+        const std::uint64_t left = *budget.left - std::min(*budget.left, room);
+        const double share = static_cast<double>(left) / static_cast<double>(asked->value);
+        return share < 1 ? rounded_down(static_cast<std::uint64_t>(share * static_cast<double>(n_ctx->value))) : 0;
+    }
+    if (diagnosis.stage == FailureStage::kv_cache && asked == nullptr && budget.left)
+        // Nothing is known of the model: 128 KiB a token is what many of 7 to 9 billion parameters take.
+        return rounded_down(std::min(*budget.left / (128 * kib) / 2, n_ctx->value / 2));
+    return rounded_down(n_ctx->value / 2);
+}
+
+void advise_context(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+    const std::uint64_t n_ctx = context_that_fits(diagnosis, budget);
+    if (n_ctx > 0) {
+        const bool known = diagnosis.figure("max_ctx") != nullptr;
+        const bool counted = diagnosis.stage == FailureStage::kv_cache && diagnosis.figure("requested") != nullptr;
+        advice.option("ctx", std::to_string(n_ctx),
+                      known     ? "the runtime's own figure for the longest context that fits"
+                      : counted ? "a shorter context: the cache's share of what was left"
+                                : "a shorter context");
+    } else if (diagnosis.figure("n_ctx") == nullptr) {
+        advice.option("ctx", "8192", "a shorter context: the cache grows with every token of it");
+    }
+}
+
+void advise_cache_type(Advice& advice, const Diagnosis& diagnosis) {
+    for (const auto& [key, value] : diagnosis.settings) {
+        if (key == "cache_type_k" && value == "q8_0")
+            return advice.option("cache_type", "q4_0", "a cache of 4 bits: about half of q8_0");
+        if (key == "cache_type_k" && value != "f16" && value != "auto" && value != "bf16") return;
+    }
+    advice.option("cache_type", "q8_0", "a cache of 8 bits: about half of f16");
+}
+
+void advise_weights(Advice& advice, const Diagnosis& diagnosis) {
+    if (diagnosis.runtime == LogRuntime::lmstudio) {
+        advice.option("estimate", "", "lms load shows what it expects for other settings, without loading");
+        advice.plain(
+            "setting",
+            "where the estimate is wrong (long contexts, sliding windows): relax the guardrails in the settings");
+    }
+    const bool llama = runs_llama_cpp(diagnosis.runtime);
+    advice.plain("quant", llama ? "a smaller quantization of the same model"
+                                : "a quantized checkpoint (AWQ, GPTQ, FP8) or a smaller model");
+    const LogFigure* layers = diagnosis.figure("gpu_layers_of");
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* free = diagnosis.figure("free");
+    if (llama && layers != nullptr && asked != nullptr && free != nullptr && asked->value > free->value) {
+        constexpr double room = 0.8; // for cache and compute buffer
+        const double share = room * static_cast<double>(free->value) / static_cast<double>(asked->value);
+        advice.option("gpu_layers",
+                      std::to_string(static_cast<std::uint64_t>(share * static_cast<double>(layers->value))),
+                      "fewer layers on the GPU, the rest in RAM (slower)");
+    } else if (llama) {
+        advice.option("fit", "", "llama.cpp then places as many layers as fit, the rest in RAM");
+    }
+    advice.option("split", "2", "several GPUs share the weights");
+}
+
+void advise_other_process(Advice& advice, const Diagnosis& diagnosis) {
+    const LogFigure* others = diagnosis.figure("others");
+    advice.plain("other_process",
+                 others != nullptr
+                     ? "free the " + format_gib(others->value) +
+                           " that others hold there: see nvidia-smi (rocm-smi) for their processes"
+                     : "end what else holds memory of the card: see nvidia-smi (rocm-smi) for its processes");
+    if (diagnosis.runtime == LogRuntime::vllm && diagnosis.figure("free") != nullptr &&
+        diagnosis.figure("total") != nullptr) {
+        const double share = static_cast<double>(diagnosis.figure("free")->value) /
+                             static_cast<double>(std::max<std::uint64_t>(diagnosis.figure("total")->value, 1));
+        char text[16] = {};
+        std::snprintf(text, sizeof text, "%.2f", std::max(0.05, share - 0.02));
+        advice.option("utilization", text, "a share that is free; it counts the whole card, others included");
+    }
+    advice.plain("gpu", "or use another card", {"CUDA_VISIBLE_DEVICES=1"});
+}
+
+void advise_kv(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+    if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang) {
+        const bool known = diagnosis.figure("max_ctx") != nullptr;
+        if (known) advise_context(advice, diagnosis, budget);
+        advice.option("utilization", diagnosis.runtime == LogRuntime::vllm ? "0.95" : "0.9",
+                      "a larger share of the card for weights and cache");
+        if (!known) advise_context(advice, diagnosis, budget);
+        advise_cache_type(advice, diagnosis);
+        return;
+    }
+    advise_context(advice, diagnosis, budget);
+    advise_cache_type(advice, diagnosis);
+    const LogFigure* parallel = diagnosis.figure("n_parallel");
+    if (diagnosis.runtime == LogRuntime::ollama && parallel != nullptr && parallel->value > 1)
+        advice.option("parallel", "1", "one request at a time: each has a context of its own");
+    advice.plain("quant", "a smaller quantization, or a smaller model, leaves more for the cache");
+}
+
+void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+    const LogFigure* ubatch = diagnosis.figure("n_ubatch");
+    const auto off = std::ranges::find_if(diagnosis.settings, [](const auto& setting) {
+        return setting.first == "flash_attn" && (setting.second == "0" || setting.second == "disabled");
+    });
+    if (off != diagnosis.settings.end())
+        advice.option("flash_attn", "on",
+                      "flash attention: no buffer that grows with the square of the batch and context");
+    const std::uint64_t smaller = ubatch != nullptr && ubatch->value > 512 ? 512 : 256;
+    if (diagnosis.runtime == LogRuntime::vllm) {
+        advice.option("parallel", "64", "fewer sequences at once: the dummy run at start is smaller");
+        advice.option("ubatch", "2048", "smaller steps of a prompt: less activation memory");
+    } else if (diagnosis.runtime == LogRuntime::sglang) {
+        advice.option("ubatch", "2048", "smaller steps of a prompt: less activation memory");
+        advice.option("utilization", "0.8", "less for weights and cache, more for activations");
+    } else if (runs_llama_cpp(diagnosis.runtime)) {
+        advice.option("ubatch", std::to_string(smaller),
+                      "smaller physical batches: the compute buffer shrinks with them");
+    }
+    advise_context(advice, diagnosis, budget);
+}
+
+void advise_generation(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+    if (diagnosis.runtime == LogRuntime::pytorch) {
+        advice.plain(
+            "ctx",
+            "shorter prompts, fewer new tokens or a smaller batch: the cache of transformers grows with the text",
+            {"max_new_tokens=256"});
+        advice.plain("quant", "weights in 4 bits", {"load_in_4bit=True"});
+        const LogFigure* slack = diagnosis.figure("slack");
+        const LogFigure* asked = diagnosis.figure("requested");
+        if (slack != nullptr && asked != nullptr && slack->value >= asked->value)
+            advice.option("fragmentation", "",
+                          "PyTorch holds more unused memory than was asked for: let its segments grow");
+        return;
+    }
+    if (diagnosis.runtime == LogRuntime::mlx || diagnosis.device.starts_with("M")) {
+        advise_context(advice, diagnosis, budget);
+        if (diagnosis.runtime == LogRuntime::mlx && diagnosis.figure("n_ctx") == nullptr)
+            advice.plain("quant", "a smaller quantization, or a smaller model");
+        advice.plain("wired", "let the GPU have more of the computer's memory, until the next start",
+                     {"sudo", "sysctl", "iogpu.wired_limit_mb=N"});
+        return;
+    }
+    if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang) {
+        advice.option("utilization", "0.85", "a smaller share for weights and cache: the rest is for what grows");
+        advice.option("parallel", "64", "fewer sequences at once");
+        return;
+    }
+    advise_context(advice, diagnosis, budget);
+    advice.option("ubatch", "256", "smaller physical batches");
+}
+
+void advise_settings(Advice& advice, const Diagnosis& diagnosis) {
+    if (diagnosis.runtime == LogRuntime::lmstudio)
+        return advice.plain(
+            "setting", "LM Studio cannot estimate this model: relax the guardrails in its settings to load it anyway");
+    advice.option("flash_attn", "on", "flash attention: a quantized V cache needs it");
+    advice.option("cache_type", "f16", "or a V cache that is not quantized");
+}
+
+} // namespace
+
+void add_plain_actions(Diagnosis& diagnosis, const Load& load) {
+    Advice advice(diagnosis);
+    const Budget budget = budget_of(load, diagnosis);
+    switch (diagnosis.cause) {
+    case FailureCause::kv_too_large: return advise_kv(advice, diagnosis, budget);
+    case FailureCause::weights_too_large: return advise_weights(advice, diagnosis);
+    case FailureCause::compute_too_large: return advise_compute(advice, diagnosis, budget);
+    case FailureCause::generation_growth: return advise_generation(advice, diagnosis, budget);
+    case FailureCause::other_process: return advise_other_process(advice, diagnosis);
+    case FailureCause::setting: return advise_settings(advice, diagnosis);
+    case FailureCause::host_memory:
+        advice.plain("quant", "a smaller quantization, or a smaller model");
+        advice.plain("other_process", "end other programs, or give the container (or pod) a higher memory limit");
+        advise_context(advice, diagnosis, budget);
+        return;
+    case FailureCause::per_buffer_limit:
+        advise_context(advice, diagnosis, budget);
+        advise_cache_type(advice, diagnosis);
+        if (diagnosis.device.starts_with("Vulkan"))
+            advice.plain("per_buffer", "a newer llama.cpp splits buffers, or use a CUDA or ROCm build");
+        return;
+    case FailureCause::mmproj:
+        advice.option("mmproj", "", "the projector in RAM: images take longer, the GPU is spared");
+        advice.plain("quant", "a smaller quantization of the model leaves room for the projector");
+        return;
+    case FailureCause::draft:
+        advice.plain("draft", "run without the draft model, or with its layers in RAM", {"-ngld", "0"});
+        advise_context(advice, diagnosis, budget);
+        return;
+    case FailureCause::not_memory:
+    case FailureCause::none: return;
+    }
+}
+
+} // namespace vramfit

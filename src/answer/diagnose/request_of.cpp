@@ -1,0 +1,95 @@
+#include "request_of.hpp"
+
+#include "log_text.hpp"
+
+#include <algorithm>
+
+namespace vramfit {
+namespace {
+
+std::string size_spec(std::uint64_t bytes) { return std::to_string(bytes / (1024 * 1024)) + "MiB"; }
+
+template <typename T>
+void fill(std::optional<T>& asked, const OptionalLogged& logged) {
+    if (!asked && logged && logged->value > 0) asked = static_cast<T>(logged->value);
+}
+
+std::string text_of(const Load& load, std::string_view key, std::string_view option) {
+    if (const auto found = load.texts.find(key); found != load.texts.end()) return found->second;
+    const auto said = load.options.find(option);
+    return said == load.options.end() ? "" : said->second;
+}
+
+void fill_types(Request& request, const Load& load) {
+    if (!request.type_k) request.type_k = parse_tensor_type(text_of(load, "cache_type_k", "-ctk"));
+    if (!request.type_v) request.type_v = parse_tensor_type(text_of(load, "cache_type_v", "-ctv"));
+    const std::string flash = text_of(load, "flash_attn", "-fa");
+    if (!request.flash_attn && (flash == "0" || flash == "disabled")) request.flash_attn = FlashAttention::off;
+}
+
+/// The devices that the model was put on; with none known, none.
+void fill_devices(Request& request, const Load& load) {
+    if (!request.gpus.empty()) return;
+    std::vector<const LogDevice*> used;
+    for (const LogDevice& device : load.devices) {
+        if (device.free || device.total) used.push_back(&device);
+    }
+    if (used.size() > 64) return;
+    if (used.empty()) {
+        auto total = load.number("gpu_total");
+        auto free = load.number("gpu_free");
+        if (!total) total = free;
+        if (!total) return;
+        request.gpus.push_back(size_spec(total->value));
+        if (free && !request.free) request.free = std::min(free->value, total->value);
+        return;
+    }
+    const LogDevice& first = *used.front();
+    const bool alike = std::ranges::all_of(used, [&](const LogDevice* device) {
+        return device->free && first.free && device->free->value == first.free->value;
+    });
+    for (const LogDevice* device : used) {
+        const Logged memory = alike && device->total ? *device->total : device->free ? *device->free : *device->total;
+        request.gpus.push_back(size_spec(memory.value));
+        if (used.size() > 1 && device->free) // llama.cpp's own split
+            request.tensor_split.push_back(static_cast<double>(device->free->value / (1024 * 1024)));
+    }
+    if (request.tensor_split.size() != used.size()) request.tensor_split.clear();
+    if (alike && !request.free)
+        request.free = std::min(first.free->value, first.total ? first.total->value : first.free->value);
+}
+
+} // namespace
+
+Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& hints) {
+    Request request = hints;
+    request.model = diagnosis.model_id;
+    if (!request.quant && !diagnosis.quant.empty()) request.quant = diagnosis.quant;
+    const auto figure = [&](std::string_view name) {
+        const LogFigure* found = diagnosis.figure(name);
+        return found == nullptr ? std::nullopt : OptionalLogged({found->value, found->line});
+    };
+    fill(request.n_ctx, figure("n_ctx"));
+    fill(request.parallel, figure("n_parallel"));
+    fill(request.n_batch, load.number("n_batch"));
+    fill(request.n_ubatch, load.number("n_ubatch"));
+    const OptionalLogged outputs = load.number("n_outputs_max");
+    const bool library = outputs && figure("n_parallel") && outputs->value > figure("n_parallel")->value;
+    const bool server = outputs || load.number("n_slots") || !load.number("n_parallel");
+    if (library || (!server && diagnosis.runtime == LogRuntime::llama_cpp)) request.runtime = "llama-cli";
+    const std::string unified = text_of(load, "kv_unified", "");
+    if (!request.kv_unified && !unified.empty()) request.kv_unified = unified == "true" || unified == "1";
+    fill_types(request, load);
+    const auto layers = load.number("gpu_layers"), of = load.number("gpu_layers_of");
+    if (!request.n_gpu_layers && layers && of && layers->value < of->value && of->value < 10000)
+        request.n_gpu_layers = static_cast<std::int64_t>(layers->value);
+    if (const auto experts = option_number(load, "-ncmoe"); experts && request.n_cpu_moe == 0 && experts->value < 10000)
+        request.n_cpu_moe = static_cast<std::uint32_t>(experts->value);
+    if (load.options.contains("-cmoe")) request.n_cpu_moe = UINT32_MAX;
+    if (load.options.contains("-nkvo")) request.kv_offload = false;
+    if (load.options.contains("--swa-full")) request.swa_full = true;
+    fill_devices(request, load);
+    return request;
+}
+
+} // namespace vramfit

@@ -1,0 +1,275 @@
+// What llama.cpp and its forks print about buffers, contexts and their fit, and the options of a command line.
+#include "log_reader.hpp"
+#include "log_text.hpp"
+
+#include "vramfit/base/text.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace vramfit {
+namespace {
+
+using namespace log_text;
+
+constexpr double mebibyte = 1024.0 * 1024;
+
+/// "llama_kv_cache:      CUDA0 KV buffer size =  1024.00 MiB". The device's name may hold blanks and brackets: it is
+/// everything up to the kind of buffer. In 2024 buffers of weights had no kind.
+void read_buffer(LogReader& reader, const Mention& mention) {
+    const std::size_t equals = mention.rest.find('=');
+    if (equals > 4) return;
+    const auto bytes = size_in(mention.rest);
+    if (!bytes) return;
+    const std::string_view named = name_before(mention.line, mention.at);
+    const std::size_t blank = named.find_last_of(' ');
+    const std::string_view kind = blank == std::string_view::npos ? "" : named.substr(blank + 1);
+    const std::string_view device = blank == std::string_view::npos ? "" : trimmed(named.substr(0, blank));
+    if (!reader.load().ready && !reader.in_fit_pass()) reader.evidence(mention);
+    const bool of_projector = mention.line.find("compute_meta:") != std::string_view::npos;
+    reader.sign(LogRuntime::llama_cpp);
+    const auto add = [&](BufferKind what, std::string_view where) {
+        const LoadPart part = reader.load().part;
+        if (of_projector) reader.load().part = LoadPart::projector;
+        reader.add_buffer(what, where, bytes, mention.number);
+        reader.load().part = part;
+    };
+    if (kind == "model" || kind == "LoRA") return add(BufferKind::weights, device);
+    if (kind == "KV") return add(BufferKind::kv_cache, device);
+    if (kind == "RS") return add(BufferKind::recurrent_state, device);
+    if (kind == "compute") return add(BufferKind::compute, device);
+    if (kind == "output") return add(BufferKind::output, device);
+    if (kind == "input") return;
+    if (kind == "backend") return; // of a projector, read below
+    if (mention.line.substr(0, mention.at).find("load_tensors:") != std::string_view::npos)
+        add(BufferKind::weights, named);
+}
+
+/// "params backend buffer size = 833.51 MB (441 tensors)": a projector's.
+void read_projector_buffer(LogReader& reader, const Mention& mention) {
+    if (const auto text = after(mention.rest, "=")) reader.set("projector", size_in(*text), mention.number);
+}
+
+/// "KV self size  = 1024.00 MiB, K (f16):  512.00 MiB, V (f16):  512.00 MiB", and "size = 1024.00 MiB (  8192 cells,
+/// 32 layers,  1/1 seqs), K (f16): ..., V (f16): ...".
+void read_types(LogReader& reader, const Mention& mention) {
+    for (const auto& [mark, key] :
+         {std::pair("K (", "cache_type_k"), {"V (", "cache_type_v"}, {"c^KV (", "cache_type_k"}}) {
+        if (const auto type = after(mention.line, mark)) reader.set_text(key, before(*type, ")"));
+    }
+}
+
+void read_kv_self(LogReader& reader, const Mention& mention) {
+    read_types(reader, mention);
+    reader.sign(LogRuntime::llama_cpp);
+    reader.set("kv_self", size_in(mention.rest), mention.number);
+}
+
+void read_cells(LogReader& reader, const Mention& mention) {
+    if (mention.line.find(" seqs") == std::string_view::npos) return;
+    read_types(reader, mention);
+}
+
+void read_type_k(LogReader& reader, const Mention& mention) { reader.set_text("cache_type_k", word(mention.rest)); }
+void read_type_v(LogReader& reader, const Mention& mention) { reader.set_text("cache_type_v", word(mention.rest)); }
+
+/// "llama_context: n_ctx         = 16384": a line of its own.
+std::optional<std::string_view> own_value(const Mention& mention) {
+    const std::string_view head = trimmed(mention.line.substr(0, mention.at));
+    const std::string_view rest = trimmed(mention.rest);
+    if (!rest.starts_with('=') || (!head.empty() && !head.ends_with(':'))) return std::nullopt;
+    return trimmed(rest.substr(1));
+}
+
+void read_n_ctx(LogReader& reader, const Mention& mention) {
+    const auto value = own_value(mention);
+    if (!value) return;
+    if (reader.load().part == LoadPart::model && !reader.in_fit_pass())
+        reader.set("n_ctx", count(*value), mention.number);
+    reader.load().has_context = true;
+    reader.sign(LogRuntime::llama_cpp);
+    reader.evidence(mention);
+}
+
+void read_n_seq_max(LogReader& reader, const Mention& mention) {
+    const auto value = own_value(mention);
+    if (!value) return;
+    reader.new_model(mention.number);
+    if (reader.load().part == LoadPart::model) reader.set("n_parallel", count(*value), mention.number);
+}
+
+template <const auto& Key>
+void read_number(LogReader& reader, const Mention& mention) {
+    const auto value = own_value(mention);
+    if (value && reader.load().part == LoadPart::model) reader.set(Key, count(*value), mention.number);
+}
+
+template <const auto& Key>
+void read_text(LogReader& reader, const Mention& mention) {
+    const auto value = own_value(mention);
+    if (value && reader.load().part == LoadPart::model) reader.set_text(Key, word(*value));
+}
+
+constexpr std::string_view n_batch_key = "n_batch", n_ubatch_key = "n_ubatch", n_outputs_key = "n_outputs_max";
+constexpr std::string_view flash_attn_key = "flash_attn", unified_key = "kv_unified";
+
+void read_slots(LogReader& reader, const Mention& mention) {
+    reader.set("n_slots", count(mention.rest), mention.number);
+}
+
+void read_fit_begins(LogReader& reader, const Mention&) { reader.fit_pass(true); }
+void read_fit_ends(LogReader& reader, const Mention&) { reader.fit_pass(false); }
+
+/// "projected to use 27402 MiB of device memory vs. 31590 MiB of free device memory".
+void read_projected(LogReader& reader, const Mention& mention) {
+    if (const auto free = after(mention.rest, "vs. ")) reader.set("fit_free", size_in(*free), mention.number);
+    reader.set("fit_projected", size_in(mention.rest), mention.number);
+}
+
+/// "|   - CUDA0 (RTX 5090)   | 32109 = 3561 + (27402 = 25011 +    1233 +    1158) +        1146 |", in MiB. What `--fit`
+/// only tries has a negative rest, or one that wrapped around.
+void read_breakdown(LogReader& reader, const Mention& mention) {
+    const auto row = after(mention.rest, "|   - ");
+    if (!row || row->starts_with("Host")) return;
+    reader.sign(LogRuntime::llama_cpp);
+    const auto figures = after(*row, "| ");
+    const auto free = figures ? after(*figures, "= ") : std::nullopt;
+    const auto self = free ? after(*free, "(") : std::nullopt;
+    const auto parts = self ? after(*self, "= ") : std::nullopt;
+    const auto rest = parts ? after(*parts, ") + ") : std::nullopt;
+    const auto context = parts ? after(*parts, "+ ") : std::nullopt;
+    const auto compute = context ? after(*context, "+ ") : std::nullopt;
+    if (!compute || !rest) return;
+    const auto unaccounted = number(*rest);
+    if (!unaccounted || *unaccounted < 0 || *unaccounted > 1e6) return;
+    const auto mib_of = [](std::string_view text) {
+        const auto amount = number(text);
+        return amount ? bytes_of(*amount, mebibyte) : std::nullopt;
+    };
+    const std::string name(before(*row, " ("));
+    LogDevice& device = reader.load().device(name);
+    if (const auto total = mib_of(*figures)) device.total = Logged{*total, mention.number};
+    if (device.description.empty()) device.description = before(after(*row, "(").value_or(""), ")");
+    reader.set_once("table_free", mib_of(*free), mention.number);
+    reader.set_once("table_weights", mib_of(*parts), mention.number);
+    reader.set_once("table_kv_cache", mib_of(*context), mention.number);
+    reader.set_once("table_compute", mib_of(*compute), mention.number);
+}
+
+/// Options of a command line in the log: "$ llama-server -m x.gguf -c 8192", Ollama's `cmd="..."`.
+void read_command(LogReader& reader, const Mention& mention) {
+    static constexpr std::array names{
+        std::pair("-c", "-c"),
+        std::pair("--ctx-size", "-c"),
+        std::pair("-np", "-np"),
+        std::pair("--parallel", "-np"),
+        std::pair("-ngl", "-ngl"),
+        std::pair("--n-gpu-layers", "-ngl"),
+        std::pair("-ctk", "-ctk"),
+        std::pair("--cache-type-k", "-ctk"),
+        std::pair("-ctv", "-ctv"),
+        std::pair("-b", "-b"),
+        std::pair("--batch-size", "-b"),
+        std::pair("-ub", "-ub"),
+        std::pair("--ubatch-size", "-ub"),
+        std::pair("--cache-type-v", "-ctv"),
+        std::pair("--mmproj", "--mmproj"),
+        std::pair("-md", "-md"),
+        std::pair("--model-draft", "-md"),
+        std::pair("-ncmoe", "-ncmoe"),
+        std::pair("--n-cpu-moe", "-ncmoe"),
+        std::pair("-nkvo", "-nkvo"),
+        std::pair("--no-kv-offload", "-nkvo"),
+        std::pair("--contextsize", "-c"),
+        std::pair("--gpulayers", "-ngl"),
+        std::pair("--quantkv", "--quantkv"),
+        std::pair("-cmoe", "-cmoe"),
+        std::pair("--cpu-moe", "-cmoe"),
+        std::pair("--swa-full", "--swa-full"),
+    };
+    std::string_view rest = mention.rest.substr(0, 8000);
+    while (!rest.empty()) {
+        rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+        const std::string_view option = rest.substr(0, rest.find_first_of(" \t"));
+        rest.remove_prefix(option.size());
+        for (const auto& [spelling, name] : names) {
+            if (option == spelling)
+                reader.load().options.insert_or_assign(name, std::string(word(rest).substr(0, 200)));
+        }
+    }
+}
+
+void read_ready(LogReader& reader, const Mention& mention) { reader.ready(mention.number); }
+
+void read_draft(LogReader& reader, const Mention&) {
+    if (!reader.load().ready) reader.load().part = LoadPart::draft;
+}
+
+void read_projector(LogReader& reader, const Mention&) {
+    reader.sign(LogRuntime::llama_cpp);
+    if (!reader.load().ready) reader.load().part = LoadPart::projector;
+}
+
+void read_projector_done(LogReader& reader, const Mention&) {
+    if (reader.load().part == LoadPart::projector) reader.load().part = LoadPart::model;
+}
+
+/// "llama_new_context_with_model: total VRAM used: 4694.06 MiB (model: 3894.06 MiB, context: 800.00 MiB)", 2023.
+void read_total_used(LogReader& reader, const Mention& mention) {
+    if (const auto model = after(mention.rest, "model: ")) reader.set("vram_model", size_in(*model), mention.number);
+}
+
+void read_compute_total(LogReader& reader, const Mention& mention) {
+    reader.set("compute_total", size_in(mention.rest), mention.number);
+}
+
+constexpr std::array rules{
+    Rule{"buffer size", read_buffer},
+    Rule{"params backend buffer size", read_projector_buffer},
+    Rule{"KV self size", read_kv_self},
+    Rule{"kv self size", read_kv_self},
+    Rule{" VRAM kv self = ", read_kv_self},
+    Rule{" cells, ", read_cells},
+    Rule{"type_k = ", read_type_k},
+    Rule{"type_v = ", read_type_v},
+    Rule{"n_ctx", read_n_ctx},
+    Rule{"n_seq_max", read_n_seq_max},
+    Rule{"n_batch", read_number<n_batch_key>},
+    Rule{"n_ubatch", read_number<n_ubatch_key>},
+    Rule{"n_outputs_max", read_number<n_outputs_key>},
+    Rule{"flash_attn", read_text<flash_attn_key>},
+    Rule{"kv_unified", read_text<unified_key>},
+    Rule{"n_slots = ", read_slots},
+    Rule{"fitting params to device memory", read_fit_begins},
+    Rule{"getting device memory data for initial parameters", read_fit_begins},
+    Rule{"successfully fit params", read_fit_ends},
+    Rule{"failed to fit params", read_fit_ends},
+    Rule{"fitting params to free memory took", read_fit_ends},
+    Rule{"projected to use ", read_projected},
+    Rule{"memory_breakdown_print: ", read_breakdown},
+    Rule{"llama-server -", read_command},
+    Rule{"llama-cli -", read_command},
+    Rule{"llama-completion -", read_command},
+    Rule{"koboldcpp.py -", read_command},
+    Rule{"ollama runner -", read_command},
+    Rule{"runner --ollama-engine", read_command},
+    Rule{": model loaded", read_ready},
+    Rule{"server is listening on", read_ready},
+    Rule{"all slots are idle", read_ready},
+    Rule{"starting the main loop", read_ready},
+    Rule{"sampler seed", read_ready},
+    Rule{"loading draft model", read_draft},
+    Rule{"creating MTP draft context", read_draft},
+    Rule{"clip_model_load", read_projector},
+    Rule{"clip_ctx: ", read_projector},
+    Rule{"loading multimodal model", read_projector},
+    Rule{"loaded multimodal model", read_projector_done},
+    Rule{"total VRAM used:", read_total_used},
+    Rule{"compute buffer total size", read_compute_total},
+};
+
+} // namespace
+
+std::span<const Rule> llama_context_rules() { return rules; }
+
+} // namespace vramfit

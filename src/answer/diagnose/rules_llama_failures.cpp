@@ -1,0 +1,267 @@
+// How llama.cpp, its forks and its backends say that memory is missing, and how they say other things.
+#include "log_reader.hpp"
+#include "log_text.hpp"
+
+#include "vramfit/base/text.hpp"
+
+#include <array>
+
+namespace vramfit {
+namespace {
+
+using namespace log_text;
+
+bool has(const Mention& mention, std::string_view text) { return mention.line.find(text) != std::string_view::npos; }
+
+/// Memory that is only handed over faster when it is pinned: its lack is survived.
+bool is_pinned(const Mention& mention) { return has(mention, "pinned memory"); }
+
+OptionalLogged logged(std::optional<std::uint64_t> bytes, const Mention& mention) {
+    return bytes ? OptionalLogged({*bytes, mention.number}) : std::nullopt;
+}
+
+LogRefusal refusal_of(const Mention& mention, std::string_view device, std::optional<std::uint64_t> bytes) {
+    LogRefusal refusal;
+    refusal.device = std::string(device.substr(0, 100));
+    refusal.bytes = logged(bytes, mention);
+    refusal.line = mention.number;
+    return refusal;
+}
+
+/// "allocating 10240.00 MiB on device 0: cudaMalloc failed: out of memory". ROCm's builds say the same.
+void read_allocating(LogReader& reader, const Mention& mention) {
+    const std::string_view head = mention.line.substr(0, mention.at);
+    const auto amount = after(head, "allocating ");
+    const auto device = count(mention.rest);
+    if (!amount || !device) return;
+    reader.sign(LogRuntime::llama_cpp);
+    reader.evidence(mention);
+    const bool host = has(mention, "cudaMallocHost") || has(mention, "hipHostMalloc");
+    const std::string name = (has(mention, "hipMalloc") ? "ROCm" : "CUDA") + std::to_string(*device);
+    if (!host) reader.refused(refusal_of(mention, name, size_in(std::string(*amount) + "MiB")));
+}
+
+/// What stood behind "failed to allocate ".
+void read_failed_to_allocate(LogReader& reader, const Mention& mention) {
+    const std::string_view what = mention.rest;
+    if (is_pinned(mention)) {
+        return reader.note("pinned memory could not be had: slower transfers, not a failure");
+    }
+    const std::string small = lower(what.substr(0, 60));
+    if (small.starts_with("buffer for kv cache") || small.starts_with("kv cache") || small.starts_with("kv-cache") ||
+        small.starts_with("buffer for rs cache") || small.starts_with("memory for kv cache"))
+        return reader.failed(FailureStage::kv_cache, mention);
+    if (small.starts_with("compute")) return reader.failed(FailureStage::compute, mention);
+    if (small.starts_with("graph")) return; // reserved anew, no failure
+    if (const auto bytes = after(what.substr(0, 160), "buffer of size ")) {
+        LogRefusal refusal = refusal_of(mention, trimmed(before(what, "buffer of size")), size_in(*bytes));
+        if (refusal.device.empty()) refusal.device = has(mention, "cpu_buffer") ? "CPU" : "";
+        const std::string_view head = mention.line.substr(0, mention.at);
+        const std::size_t graph = head.rfind("gallocr"), tensors = head.rfind("tensor_range");
+        if (graph != std::string_view::npos) refusal.asker = Asker::graph;
+        if (tensors != std::string_view::npos && (graph == std::string_view::npos || tensors > graph))
+            refusal.asker = Asker::tensors;
+        reader.evidence(mention);
+        return reader.refused(std::move(refusal));
+    }
+    if (small.starts_with("buffer, size")) { // Metal
+        reader.sign(LogRuntime::llama_cpp);
+        reader.evidence(mention);
+        return reader.refused(
+            refusal_of(mention, has(mention, "metal") ? "Metal" : "", size_in(after(what, "=").value_or(""))));
+    }
+    if (small.starts_with("buffer") || small.starts_with("backend buffer") || small.starts_with("tensor"))
+        return reader.failed(FailureStage::weights, mention);
+    if (small.starts_with("output buffer") || small.starts_with("logits")) reader.failed(FailureStage::host, mention);
+}
+
+/// "unable to allocate CUDA0 buffer", "unable to allocate backend buffer".
+void read_unable(LogReader& reader, const Mention& mention) {
+    if (mention.rest.substr(0, 80).find("buffer") == std::string_view::npos) return;
+    Load& load = reader.load();
+    if (!load.refusal) load.refusal = refusal_of(mention, "", std::nullopt);
+    const std::string_view name = trimmed(before(mention.rest, " buffer"));
+    if (load.refusal->device.empty() && name != "backend" && name.size() < 60) load.refusal->device = std::string(name);
+    reader.failed(FailureStage::weights, mention);
+}
+
+void read_kv_failed(LogReader& reader, const Mention& mention) { reader.failed(FailureStage::kv_cache, mention); }
+
+void read_projector_failed(LogReader& reader, const Mention& mention) {
+    if (reader.load().refusal) reader.failed(FailureStage::mmproj, mention);
+}
+
+/// "CUDA error: out of memory": a pool or a kernel's scratch, beside the buffers.
+void read_cuda_error(LogReader& reader, const Mention& mention) {
+    if (mention.rest.substr(0, 60).find("out of memory") == std::string_view::npos) return;
+    reader.sign(LogRuntime::llama_cpp);
+    Load& load = reader.load();
+    if (load.refusal && mention.number - load.refusal->line < 4) return;
+    if (load.failure && load.failure->refusal.bytes && !load.ready) return;
+    reader.failed(FailureStage::generation, mention);
+}
+
+/// "ggml_vulkan: Device memory allocation of size 4563402752 failed."
+void read_vulkan(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::llama_cpp);
+    reader.evidence(mention);
+    reader.refused(refusal_of(mention, "Vulkan0", size_in(mention.rest)));
+}
+
+/// "Requested buffer size exceeds device memory allocation limit", "... exceeds device buffer size limit".
+void read_buffer_limit(LogReader& reader, const Mention& mention) {
+    if (is_pinned(mention)) return reader.note("pinned memory could not be had: slower transfers, not a failure");
+    LogRefusal refusal = refusal_of(mention, "", std::nullopt);
+    refusal.per_buffer_limit = true;
+    reader.evidence(mention);
+    reader.refused(std::move(refusal));
+}
+
+/// "buffer 'data' size 8735481856 is larger than buffer maximum of 8589934592": Metal.
+void read_buffer_maximum(LogReader& reader, const Mention& mention) {
+    const auto bytes = after(mention.line.substr(0, mention.at), "size ");
+    LogRefusal refusal = refusal_of(mention, "Metal", bytes ? size_in(*bytes) : std::nullopt);
+    refusal.per_buffer_limit = true;
+    refusal.limit = logged(size_in(after(mention.rest, " of ").value_or("")), mention);
+    reader.evidence(mention);
+    reader.refused(std::move(refusal));
+}
+
+/// "can't malloc 485752832 Bytes memory on device": SYCL; the figure is what is left of it in 32 bits.
+void read_sycl(LogReader& reader, const Mention& mention) {
+    reader.evidence(mention);
+    reader.refused(refusal_of(mention, "SYCL0", size_in(mention.rest)));
+}
+
+/// Metal while it computes: "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)".
+void read_metal_insufficient(LogReader& reader, const Mention& mention) {
+    const bool mlx = has(mention, "[METAL]");
+    reader.sign(mlx ? LogRuntime::mlx : LogRuntime::llama_cpp);
+    Load& load = reader.load();
+    if (load.failure && load.failure->refusal.bytes) return;
+    reader.failed(FailureStage::generation, mention, FailureCause::generation_growth);
+    if (load.failure && load.failure->refusal.device.empty() && !mlx) load.failure->refusal.device = "Metal";
+}
+
+void read_working_set_warning(LogReader& reader, const Mention& mention) {
+    reader.evidence(mention);
+    reader.note("Metal warned that more is allocated than its recommended working set: slow at first, then it fails");
+}
+
+void read_quantized_v(LogReader& reader, const Mention& mention) {
+    reader.failed(FailureStage::settings, mention, FailureCause::setting);
+}
+
+/// llama.cpp's fallback: the same graph without copies for pipelining.
+void read_retry(LogReader& reader, const Mention&) {
+    Load& load = reader.load();
+    load.failure.reset();
+    load.refusal.reset();
+    load.survived = true;
+}
+
+void read_gave_up(LogReader& reader, const Mention& mention) { reader.gave_up(mention); }
+
+/// "error loading model: missing tensor 'x'": of files, unless it is about memory.
+void read_loading_error(LogReader& reader, const Mention& mention) {
+    const std::string_view what = mention.rest.substr(0, 200);
+    for (const std::string_view memory : {"allocate", "out of memory", "Cannot allocate", "bad_alloc"}) {
+        if (what.find(memory) != std::string_view::npos) return;
+    }
+    reader.other_error(mention);
+}
+
+void read_other_error(LogReader& reader, const Mention& mention) { reader.other_error(mention); }
+
+/// "terminate called after throwing an instance of 'std::bad_alloc'".
+void read_bad_alloc(LogReader& reader, const Mention& mention) {
+    if (!reader.load().failure) reader.failed(FailureStage::host, mention, FailureCause::host_memory);
+}
+
+void read_thrown(LogReader& reader, const Mention& mention) {
+    if (mention.rest.find("bad_alloc") == std::string_view::npos &&
+        mention.rest.find("OutOfDeviceMemoryError") == std::string_view::npos)
+        reader.other_error(mention);
+}
+
+void read_out_of_device_memory(LogReader& reader, const Mention& mention) {
+    if (is_pinned(mention) || has(mention, "exceeds device")) return;
+    reader.evidence(mention);
+    if (!reader.load().failure) reader.refused(refusal_of(mention, "Vulkan0", std::nullopt));
+}
+
+/// Fallback: somebody's words for it, where no rule knows more.
+void read_out_of_memory(LogReader& reader, const Mention& mention) {
+    reader.evidence(mention);
+    reader.set_once("generic", mention.number, mention.number);
+}
+
+/// Made-up or wrapped messages: "requested ctx=262144, gpu memory free=1024 MiB".
+void read_requested_ctx(LogReader& reader, const Mention& mention) {
+    const auto value = count(mention.rest);
+    if (value && *value > 0) reader.set("n_ctx", value, mention.number);
+    reader.sign(LogRuntime::llama_cpp);
+}
+
+void read_memory_free(LogReader& reader, const Mention& mention) {
+    reader.set("free_now", size_in(mention.rest), mention.number);
+}
+
+constexpr std::array rules{
+    Rule{" MiB on device ", read_allocating},
+    Rule{"failed to allocate ", read_failed_to_allocate},
+    Rule{"Failed to allocate ", read_failed_to_allocate},
+    Rule{"unable to allocate ", read_unable},
+    Rule{"kv_cache_init() failed", read_kv_failed},
+    Rule{"llama_kv_cache_init failed", read_kv_failed},
+    Rule{"failed to load multimodal model", read_projector_failed},
+    Rule{"failed to load CLIP model", read_projector_failed},
+    Rule{"failed to init clip", read_projector_failed},
+    Rule{"CUDA error: ", read_cuda_error},
+    Rule{"ROCm error: ", read_cuda_error},
+    Rule{"CUDA error 2 at ", read_cuda_error},
+    Rule{"Device memory allocation of size ", read_vulkan},
+    Rule{"exceeds device memory allocation limit", read_buffer_limit},
+    Rule{"exceeds device buffer size limit", read_buffer_limit},
+    Rule{"is larger than buffer maximum", read_buffer_maximum},
+    Rule{"can't malloc ", read_sycl},
+    Rule{"Insufficient Memory (0000", read_metal_insufficient},
+    Rule{"recommended max working set size", read_working_set_warning},
+    Rule{"quantized V cache ", read_quantized_v},
+    Rule{"V cache quantization requires", read_quantized_v},
+    Rule{"retrying without pipeline parallelism", read_retry},
+    Rule{"exiting due to model loading error", read_gave_up},
+    Rule{"unable to create context", read_gave_up},
+    Rule{"error: unable to load model", read_gave_up},
+    Rule{"failed to create context with model", read_gave_up},
+    Rule{"failed to create_context with model", read_gave_up},
+    Rule{"error loading model: ", read_loading_error},
+    Rule{"failed to open GGUF file", read_other_error},
+    Rule{"GGML_ASSERT", read_other_error},
+    Rule{"DeviceLostError", read_other_error},
+    Rule{"ErrorDeviceLost", read_other_error},
+    Rule{"cuBLAS error", read_other_error},
+    Rule{"CUBLAS_STATUS_", read_other_error},
+    Rule{"illegal memory access", read_other_error},
+    Rule{"no kernel image is available", read_other_error},
+    Rule{"Segmentation fault", read_other_error},
+    Rule{"unknown model architecture", read_other_error},
+    Rule{"address already in use", read_other_error},
+    Rule{"couldn't bind HTTP server socket", read_other_error},
+    Rule{"terminate called after throwing", read_thrown},
+    Rule{"std::bad_alloc", read_bad_alloc},
+    Rule{"ErrorOutOfDeviceMemory", read_out_of_device_memory},
+    Rule{"out of memory", read_out_of_memory},
+    Rule{"Out of memory", read_out_of_memory},
+    Rule{"OutOfMemory", read_out_of_memory},
+    Rule{"OUT_OF_MEMORY", read_out_of_memory},
+    Rule{"Out Of Memory", read_out_of_memory},
+    Rule{"requested ctx=", read_requested_ctx},
+    Rule{"memory free=", read_memory_free},
+};
+
+} // namespace
+
+std::span<const Rule> llama_failure_rules() { return rules; }
+
+} // namespace vramfit

@@ -1,0 +1,136 @@
+// What LM Studio, MLX, koboldcpp, TensorRT-LLM and operating systems print.
+#include "log_reader.hpp"
+#include "log_text.hpp"
+
+#include "vramfit/base/text.hpp"
+
+#include <array>
+
+namespace vramfit {
+namespace {
+
+using namespace log_text;
+
+template <LogRuntime Runtime>
+void read_sign(LogReader& reader, const Mention&) {
+    reader.sign(Runtime);
+}
+
+// ---- LM Studio --------------------------------------------------------------------------------------------------------
+
+/// "Model loading was stopped due to insufficient system resources. Under the current settings, this model requires
+/// approximately 22.92 GB of memory, ..." The figure is LM Studio's own estimate, and can be "NaN undefined".
+void read_guardrail(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::lmstudio);
+    const auto text = after(mention.line, "requiresapproximately");
+    LogRefusal refusal;
+    refusal.line = mention.number;
+    const auto bytes = text ? size_in(*text) : std::nullopt;
+    if (text && !bytes) return reader.failed(FailureStage::settings, mention, FailureCause::setting);
+    if (bytes) refusal.bytes = Logged{*bytes, mention.number};
+    reader.load().refusal = refusal;
+    reader.set("guardrail", 1, mention.number);
+    reader.failed(FailureStage::weights, mention);
+}
+
+void collect_guardrail(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::lmstudio);
+    reader.evidence(mention);
+    reader.collect(mention, read_guardrail);
+}
+
+void read_not_enough(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::lmstudio);
+    reader.set("guardrail", 1, mention.number);
+    reader.failed(FailureStage::weights, mention);
+}
+
+// ---- MLX --------------------------------------------------------------------------------------------------------------
+
+/// "[metal::malloc] Attempting to allocate 20 bytes which is greater than the maximum allowed buffer size of 10 bytes."
+void read_mlx_limit(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::mlx);
+    LogRefusal refusal;
+    refusal.line = mention.number;
+    refusal.device = "Metal";
+    refusal.per_buffer_limit = true;
+    if (const auto bytes = after(mention.line, "to allocate ")) {
+        if (const auto asked = size_in(*bytes)) refusal.bytes = Logged{*asked, mention.number};
+    }
+    if (const auto limit = size_in(mention.rest)) refusal.limit = Logged{*limit, mention.number};
+    reader.load().refusal = refusal;
+    reader.failed(FailureStage::per_buffer_limit, mention);
+}
+
+// ---- TensorRT-LLM -----------------------------------------------------------------------------------------------------
+
+void read_engine_size(LogReader& reader, const Mention& mention) {
+    reader.set("weights", size_in(mention.rest), mention.number);
+}
+
+void read_allocated(LogReader& reader, const Mention& mention) {
+    const std::string_view what = mention.rest.substr(0, 120);
+    const auto bytes = size_in(what);
+    if (what.find("execution context memory") != std::string_view::npos) reader.set("compute", bytes, mention.number);
+    if (what.find("in paged KV cache") == std::string_view::npos) return;
+    reader.set("kv_cache", bytes, mention.number);
+    if (const auto tokens = after(what, "KV cache (")) reader.set("kv_tokens", count(*tokens), mention.number);
+}
+
+/// "Memory usage when calculating max tokens in paged kv cache: total: 47.54 GiB, available: 30.40 GiB"
+void read_paged(LogReader& reader, const Mention& mention) {
+    if (const auto total = after(mention.rest, "total: ")) reader.set("gpu_total", size_in(*total), mention.number);
+    if (const auto free = after(mention.rest, "available: ")) reader.set("free", size_in(*free), mention.number);
+}
+
+void read_max_sequence(LogReader& reader, const Mention& mention) {
+    reader.set("n_ctx", count(mention.rest), mention.number);
+}
+
+void read_trt_error(LogReader& reader, const Mention& mention) {
+    if (mention.rest.find("out of memory") != std::string_view::npos)
+        reader.failed(reader.load().number("weights") ? FailureStage::kv_cache : FailureStage::weights, mention);
+}
+
+// ---- Operating systems ------------------------------------------------------------------------------------------------
+
+void read_oom_killer(LogReader& reader, const Mention& mention) {
+    if (!reader.load().failure) reader.failed(FailureStage::host, mention, FailureCause::host_memory);
+}
+
+void read_cannot_allocate(LogReader& reader, const Mention& mention) {
+    if (mention.line.find("mlock") != std::string_view::npos)
+        return reader.note("mlock was refused: the model is not pinned in RAM, which is no failure");
+    read_oom_killer(reader, mention);
+}
+
+constexpr std::array rules{
+    Rule{"LM Studio", read_sign<LogRuntime::lmstudio>},
+    Rule{"LM STUDIO", read_sign<LogRuntime::lmstudio>},
+    Rule{"[LMSInternal", read_sign<LogRuntime::lmstudio>},
+    Rule{"lmstudio", read_sign<LogRuntime::lmstudio>},
+    Rule{"lms load", read_sign<LogRuntime::lmstudio>},
+    Rule{"insufficient system resources", collect_guardrail},
+    Rule{"Not enough resources to load the model", read_not_enough},
+    Rule{"mlx_lm", read_sign<LogRuntime::mlx>},
+    Rule{"[metal::malloc]", read_sign<LogRuntime::mlx>},
+    Rule{"greater than the maximum allowed buffer size of", read_mlx_limit},
+    Rule{"KoboldCpp", read_sign<LogRuntime::koboldcpp>},
+    Rule{"koboldcpp", read_sign<LogRuntime::koboldcpp>},
+    Rule{"[TensorRT-LLM]", read_sign<LogRuntime::tensorrt_llm>},
+    Rule{"Loaded engine size: ", read_engine_size},
+    Rule{"[MemUsageChange] Allocated ", read_allocated},
+    Rule{"max tokens in paged kv cache", read_paged},
+    Rule{"maxSequenceLen: ", read_max_sequence},
+    Rule{"CUDA runtime error in", read_trt_error},
+    Rule{"oom-kill:", read_oom_killer},
+    Rule{"Out of memory: Kill", read_oom_killer},
+    Rule{"OOMKilled", read_oom_killer},
+    Rule{"Cannot allocate memory", read_cannot_allocate},
+};
+
+} // namespace
+
+std::span<const Rule> other_rules() { return rules; }
+
+} // namespace vramfit

@@ -1,0 +1,209 @@
+#include "sentences.hpp"
+
+#include "log_text.hpp"
+#include "tokens_beside.hpp"
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/base/quote.hpp"
+
+#include <algorithm>
+
+namespace vramfit {
+namespace {
+
+std::string tokens_text(std::uint64_t n) { return std::to_string(n) + " tokens"; }
+
+std::string size_text(const LogFigure& figure) {
+    return figure.value >= 10 * gib || figure.value % gib == 0 ? format_bytes(figure.value) : format_mib(figure.value);
+}
+
+std::string on_device(const Diagnosis& diagnosis) {
+    if (diagnosis.device.empty()) return "the GPU";
+    return diagnosis.device.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_ -.") ==
+                   std::string::npos
+               ? diagnosis.device
+               : quote(diagnosis.device);
+}
+
+std::string thing_of(const Diagnosis& diagnosis) {
+    const LogFigure* n_ctx = diagnosis.figure("n_ctx");
+    switch (diagnosis.stage) {
+    case FailureStage::weights: return "the weights";
+    case FailureStage::kv_cache:
+        return n_ctx == nullptr ? "the KV cache" : "the KV cache of " + tokens_text(n_ctx->value);
+    case FailureStage::compute: return "the compute buffer";
+    case FailureStage::generation: return "the memory that generation needs";
+    case FailureStage::mmproj: return "the multimodal projector";
+    case FailureStage::host: return "the model";
+    case FailureStage::per_buffer_limit: return "a single buffer";
+    default: return "the model";
+    }
+}
+
+std::string capital(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+}
+
+/// " (10240 MiB)" where the log says how much.
+std::string asked_text(const Diagnosis& diagnosis) {
+    const LogFigure* asked = diagnosis.figure("requested");
+    return asked == nullptr ? "" : " (" + size_text(*asked) + ")";
+}
+
+std::string plural_verb(const Diagnosis& diagnosis, std::string_view one, std::string_view many) {
+    return std::string(diagnosis.stage == FailureStage::weights ? many : one);
+}
+
+std::string fit_sentence(const Diagnosis& diagnosis, const Budget& budget) {
+    std::string text = capital(thing_of(diagnosis)) + asked_text(diagnosis) + " " +
+                       plural_verb(diagnosis, "does", "do") + " not fit " +
+                       (budget.host ? "the computer's memory" : "on " + on_device(diagnosis));
+    const LogFigure* weights = diagnosis.figure("weights");
+    if (!budget.left) {
+        const bool silent = diagnosis.figure("requested") == nullptr && diagnosis.figure("total") == nullptr;
+        return silent ? text + ": the log shows neither its size nor what was free" : text;
+    }
+    const bool start = !budget.free_is_left && budget.used > 0;
+    text += ": " + format_mib(*budget.left) + (start ? " were left" : " were free");
+    if (start && weights != nullptr && diagnosis.stage != FailureStage::weights)
+        text += " beside what lay there already";
+    return text;
+}
+
+std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
+    const Budget budget = budget_of(load, diagnosis);
+    switch (diagnosis.cause) {
+    case FailureCause::other_process:
+        return capital(thing_of(diagnosis)) + asked_text(diagnosis) + " would fit " + on_device(diagnosis) +
+               ", but other processes hold memory there";
+    case FailureCause::per_buffer_limit:
+        return "A single buffer" + asked_text(diagnosis) + " is larger than the driver allows on " +
+               on_device(diagnosis) + ": the limit is one of buffers, not of the card's memory";
+    case FailureCause::setting:
+        return diagnosis.runtime == LogRuntime::lmstudio
+                   ? "LM Studio's guardrail stopped the load without an estimate: a setting, not missing memory"
+                   : "The settings exclude each other: a quantized V cache needs flash attention; no memory is missing";
+    case FailureCause::host_memory:
+        return load.failure && load.failure->text.find("illed") != std::string::npos
+                   ? "The system ended the program because the computer's own memory ran out"
+                   : fit_sentence(diagnosis, budget);
+    case FailureCause::mmproj:
+        return "The multimodal projector" + asked_text(diagnosis) + " does not fit on " + on_device(diagnosis) +
+               " beside the model";
+    case FailureCause::draft:
+        return "The draft model's part" + asked_text(diagnosis) + " does not fit on " + on_device(diagnosis) +
+               " beside the main model";
+    case FailureCause::generation_growth:
+        return capital(thing_of(diagnosis)) + asked_text(diagnosis) + " was missing on " + on_device(diagnosis) +
+               ": it loaded, and grew past what was left";
+    case FailureCause::not_memory:
+        return "The log shows a failure that is not about memory: " + quote(load.other_error->text) + ", line " +
+               std::to_string(load.other_error->number);
+    case FailureCause::none:
+        return load.number("resource_limits")
+                   ? "Ollama failed and suspects memory, but the log shows no request that was refused"
+                   : "The log shows no memory failure";
+    default: return fit_sentence(diagnosis, budget);
+    }
+}
+
+std::string line_text(const LogFigure& figure) {
+    return figure.line == 0 ? "" : " (line " + std::to_string(figure.line) + ")";
+}
+
+void add_budget(Diagnosis& diagnosis, const Load& load) {
+    const Budget budget = budget_of(load, diagnosis);
+    auto& lines = diagnosis.arithmetic;
+    if (const LogFigure* asked = diagnosis.figure("requested"))
+        lines.push_back("asked for: " + format_mib(asked->value) + line_text(*asked));
+    if (const LogFigure* limit = diagnosis.figure("limit"))
+        lines.push_back("most that one buffer may have: " + format_mib(limit->value) + line_text(*limit));
+    if (const LogFigure* free = diagnosis.figure("free")) {
+        std::string text = (budget.free_is_left ? "free then: " : "free at the start: ") + format_mib(free->value);
+        if (const LogFigure* total = diagnosis.figure("total")) text += " of " + format_mib(total->value);
+        lines.push_back(text + line_text(*free));
+    } else if (const LogFigure* total = diagnosis.figure("total")) {
+        lines.push_back("total: " + format_mib(total->value) + line_text(*total));
+    }
+    if (!budget.free_is_left && budget.used > 0 && budget.left)
+        lines.push_back("lay there already: " + format_mib(budget.used) + ", left: " + format_mib(*budget.left));
+    if (const LogFigure* others = diagnosis.figure("others"); others != nullptr && others->value >= gib)
+        lines.push_back("held by other processes: " + format_mib(others->value) + line_text(*others));
+}
+
+/// What a context of that many tokens takes, where the model is known; else an example, so that a number of tokens gets
+/// a size.
+void add_cache_arithmetic(Diagnosis& diagnosis, const Request& request) {
+    const LogFigure* n_ctx = diagnosis.figure("n_ctx");
+    if (diagnosis.stage != FailureStage::kv_cache || diagnosis.figure("requested") != nullptr) return;
+    if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang) return;
+    const bool known = !request.model.empty();
+    Request asked = request;
+    if (!known) asked.model = "llama3.1-8b";
+    CacheNeed need;
+    try {
+        need = cache_need(asked);
+    } catch (const Error&) {
+        return;
+    }
+    if (need.per_token == 0) return;
+    const LogFigure* free = diagnosis.figure("free");
+    std::string text = known ? "" : "for comparison, an 8B model of Llama 3.1's shape: ";
+    text += format_bytes(need.per_token) + " a token";
+    if (n_ctx != nullptr)
+        text += ", " + tokens_text(n_ctx->value) + " = " + format_bytes(need.bytes);
+    else
+        text += ", " + format_bytes(need.bytes) + " for the " + tokens_text(need.n_ctx) + " that it was trained for";
+    diagnosis.arithmetic.push_back(text);
+    if (n_ctx == nullptr) return;
+    if (free != nullptr)
+        diagnosis.arithmetic.push_back(
+            format_bytes(free->value) + (known ? " holds at most " : " would hold at most ") +
+            tokens_text(free->value / need.per_token) + " of it, before weights and compute buffer");
+    if (known) diagnosis.figures.push_back({"requested", need.bytes, 0, true});
+}
+
+void add_notes(Diagnosis& diagnosis, const Load& load) {
+    auto& notes = diagnosis.notes;
+    const LogFigure* n_ctx = diagnosis.figure("n_ctx");
+    if (diagnosis.stage == FailureStage::kv_cache && n_ctx != nullptr && diagnosis.figure("kv_cache") == nullptr &&
+        !diagnosis.figure("n_layer") && load.devices.empty())
+        notes.push_back(
+            "n_ctx counts tokens, not bytes: the cache keeps a key and a value for each of them, in every layer");
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* free = diagnosis.figure("free");
+    if (diagnosis.oom && asked != nullptr && free != nullptr && asked->value > free->value &&
+        diagnosis.cause != FailureCause::other_process)
+        notes.push_back("not fragmentation: more was asked for than was free in all");
+    const auto parallel = load.number("n_parallel");
+    if (diagnosis.oom && diagnosis.runtime == LogRuntime::ollama && parallel && parallel->value > 1)
+        notes.push_back("Ollama multiplies the context by its " + std::to_string(parallel->value) +
+                        " parallel requests");
+    if (const auto tier = load.number("default_ctx"); diagnosis.oom && tier)
+        notes.push_back("Ollama chose a context of " + std::to_string(tier->value) +
+                        " by the card's memory; nobody asked for it");
+    if (diagnosis.stage == FailureStage::generation && diagnosis.runtime == LogRuntime::pytorch)
+        notes.push_back(
+            "transformers lets its cache grow with the text, so it fails while generating, not while loading");
+    if (diagnosis.device.starts_with("SYCL") && asked != nullptr && asked->value > 4 * gib)
+        notes.push_back("SYCL's own message counts modulo 4 GiB; the buffer's full size is on the other line");
+}
+
+} // namespace
+
+void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& request) {
+    diagnosis.summary = summary_of(diagnosis, load);
+    if (diagnosis.oom) {
+        add_budget(diagnosis, load);
+        add_cache_arithmetic(diagnosis, request);
+        if (diagnosis.figure("requested") != nullptr && asked_text(diagnosis) != "" &&
+            diagnosis.cause == FailureCause::kv_too_large)
+            diagnosis.summary = summary_of(diagnosis, load);
+    }
+    add_notes(diagnosis, load);
+    for (std::string& note : diagnosis.notes) note = note.substr(0, 300);
+}
+
+} // namespace vramfit

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "vramfit/answer/diagnosis.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramfit {
+
+/// How `runtime` is told something: kind "ctx", value "8192" are {"-c", "8192"} for llama.cpp and
+/// {"OLLAMA_CONTEXT_LENGTH=8192"} for Ollama. Empty where the runtime has no such setting.
+std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std::string_view value);
+
+/// Which runtimes run llama.cpp's own memory code, so that the estimator speaks for them.
+bool runs_llama_cpp(LogRuntime runtime);
+
+} // namespace vramfit
