@@ -33,6 +33,8 @@ using Arguments = std::span<const std::string>; ///< without the program and the
 CommandResult fit_command(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer);
 CommandResult models_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
 CommandResult inspect_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
+CommandResult diagnose_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
+CommandResult compare_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
 CommandResult gpus_command(Arguments arguments, const Terminal& terminal);
 CommandResult quants_command(Arguments arguments, const Terminal& terminal);
 

@@ -1,6 +1,7 @@
 #include "cli/help.hpp"
 
 #include "cli/layout.hpp"
+#include "cli/log_options.hpp"
 #include "cli/options.hpp"
 
 namespace vramfit::cli {
@@ -13,6 +14,8 @@ constexpr std::string_view fit_head = R"(Does this model, at this quantization a
 
   vramfit [fit] --model MODEL --quant TYPE [--ctx N] --gpu GPU [OPTIONS]
   vramfit models|gpus|quants [FILTER]     what can be asked about
+  vramfit diagnose [LOG]                  why did it run out of memory?
+  vramfit compare [LOG]                   predicted and logged figures
   vramfit inspect MODEL                   what a model is made of
 
 )";
@@ -68,6 +71,8 @@ std::string names_of(const OptionSpec& option) {
     return names + (option.implied.empty() ? " " + value : " [" + value + "]");
 }
 
+} // namespace
+
 std::string options_text(std::span<const OptionSpec> options) {
     std::string text;
     std::string_view group;
@@ -87,9 +92,9 @@ std::string options_text(std::span<const OptionSpec> options) {
     return text;
 }
 
-} // namespace
-
 std::string help_text(std::string_view command) {
+    if (command == "diagnose") return diagnose_help();
+    if (command == "compare") return compare_help();
     if (command.empty()) return std::string(fit_head) + options_text(fit_options()) + std::string(fit_tail);
     if (command == "inspect")
         return std::string(inspect_head) + options_text(inspect_options()) + std::string(inspect_tail);

@@ -1,6 +1,7 @@
 #include "cli/run.hpp"
 
 #include "cli/help.hpp"
+#include "cli/log_options.hpp"
 #include "cli/normalise.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/near_match.hpp"
@@ -31,6 +32,8 @@ constexpr std::array commands{
     Command{"models", models_options, models_command},
     Command{"gpus", listing_options, without_sources<gpus_command>},
     Command{"quants", listing_options, without_sources<quants_command>},
+    Command{"diagnose", diagnose_options, diagnose_command},
+    Command{"compare", compare_options, compare_command},
     Command{"inspect", inspect_options, inspect_command},
 };
 

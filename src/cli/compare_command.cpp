@@ -1,0 +1,67 @@
+#include "cli/commands.hpp"
+#include "cli/json.hpp"
+#include "cli/listing.hpp"
+#include "cli/log_options.hpp"
+#include "vramfit/answer/diagnosis.hpp"
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/quote.hpp"
+
+#include <fmt/format.h>
+
+namespace vramfit::cli {
+namespace {
+
+std::string label_of(const std::string& component) {
+    if (component == "kv_cache") return "KV cache";
+    if (component == "recurrent_state") return "recurrent state";
+    return component;
+}
+
+/// "+12.5 MiB": what the log shows beyond the prediction.
+std::string difference_text(std::uint64_t logged, std::uint64_t predicted) {
+    constexpr double mebibyte = 1024.0 * 1024;
+    const double difference = (static_cast<double>(logged) - static_cast<double>(predicted)) / mebibyte;
+    if (difference > -0.01 && difference < 0.01) return "equal"; // the log has two decimals of a MiB
+    const double share = predicted == 0 ? 0 : difference * mebibyte / static_cast<double>(predicted) * 100;
+    return fmt::format("{:+.2f} MiB{}", difference, predicted == 0 ? "" : fmt::format(" ({:+.1f} %)", share));
+}
+
+std::string text_of(const Comparison& comparison, const Terminal& terminal) {
+    std::vector<TableRow> rows;
+    for (const ComparedFigure& figure : comparison.figures)
+        rows.push_back({{label_of(figure.component), printable(figure.device), format_exact_mib(figure.predicted),
+                         format_exact_mib(figure.logged), difference_text(figure.logged, figure.predicted)}});
+    const std::string head = comparison.model_id + "  " + printable(comparison.quant) + "  ctx " +
+                             std::to_string(comparison.n_ctx) + "  " + std::string(name_of(comparison.runtime));
+    return head + "\n\n" +
+           table({{"part"}, {"where"}, {"predicted", true}, {"logged", true}, {"difference"}}, rows, terminal);
+}
+
+std::string json_of(const Comparison& comparison) {
+    Json figures = Json::array();
+    for (const ComparedFigure& figure : comparison.figures)
+        figures.push_back({{"component", figure.component},
+                           {"device", figure.device},
+                           {"predicted", figure.predicted},
+                           {"logged", figure.logged},
+                           {"line", figure.line}});
+    return dump({{"schema", "vramfit/comparison/1"},
+                 {"runtime", name_of(comparison.runtime)},
+                 {"model", {{"name", comparison.model_name}, {"id", comparison.model_id}, {"quant", comparison.quant}}},
+                 {"n_ctx", comparison.n_ctx},
+                 {"figures", figures}});
+}
+
+} // namespace
+
+CommandResult compare_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources) {
+    const ParsedArguments parsed = parse(arguments, compare_options());
+    const OutputOptions output = read_output_options(parsed);
+    const Comparison comparison = compare(open_logs(parsed.positionals(), sources.standard_input), read_hints(parsed));
+    const bool empty = comparison.figures.empty();
+    if (output.format == Format::json) return {json_of(comparison), empty ? exit_bad : exit_good, comparison.reason};
+    if (empty) return {"", exit_bad, comparison.reason};
+    return {text_of(comparison, terminal.with(output.color)), exit_good};
+}
+
+} // namespace vramfit::cli

@@ -1,0 +1,190 @@
+#include "cli/render_diagnosis.hpp"
+
+#include "cli/json.hpp"
+#include "cli/layout.hpp"
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/quote.hpp"
+
+#include <algorithm>
+
+namespace vramfit::cli {
+namespace {
+
+constexpr std::size_t label_width = 14;
+
+std::string_view what_failed(FailureStage stage) {
+    switch (stage) {
+    case FailureStage::weights: return "weights";
+    case FailureStage::kv_cache: return "KV cache";
+    case FailureStage::compute: return "compute buffer";
+    case FailureStage::generation: return "during generation";
+    case FailureStage::mmproj: return "multimodal projector";
+    case FailureStage::host: return "the computer's memory";
+    case FailureStage::settings: return "a setting";
+    case FailureStage::per_buffer_limit: return "limit of a single buffer";
+    case FailureStage::none: break;
+    }
+    return "";
+}
+
+std::string head_line(const Diagnosis& diagnosis, const Terminal& terminal) {
+    const std::string_view verdict = diagnosis.oom                              ? "OUT OF MEMORY"
+                                     : diagnosis.cause == FailureCause::none    ? "NO MEMORY FAILURE"
+                                     : diagnosis.cause == FailureCause::setting ? "REFUSED"
+                                                                                : "NOT MEMORY";
+    const Color color = diagnosis.oom                           ? Color::red
+                        : diagnosis.cause == FailureCause::none ? Color::green
+                                                                : Color::yellow;
+    std::string left = terminal.paint(color, verdict);
+    const std::string_view what = what_failed(diagnosis.stage);
+    if (!what.empty()) left += "  " + std::string(what);
+    if (!diagnosis.device.empty() && diagnosis.oom) left += ", " + printable(diagnosis.device);
+    if (!diagnosis.gpu.empty() && diagnosis.oom) left += " (" + shortened(printable(diagnosis.gpu), 34) + ")";
+    return edges(left, name_of(diagnosis.runtime));
+}
+
+std::string labelled(std::string_view label, const std::string& text) {
+    return wrapped("  " + pad_right(label, label_width), text);
+}
+
+/// "gemma3-27b Q4_K_M, context 131072, 1 slot, 63 of 63 layers on the GPU"
+std::string in_effect(const Diagnosis& diagnosis) {
+    std::vector<std::string> parts;
+    const std::string model = printable(diagnosis.model_name.empty() ? diagnosis.model_id : diagnosis.model_name);
+    if (!model.empty()) parts.push_back(model);
+    if (!diagnosis.quant.empty()) parts.push_back(printable(diagnosis.quant));
+    const auto number = [&](std::string_view name) {
+        const LogFigure* figure = diagnosis.figure(name);
+        return figure == nullptr ? std::string() : std::to_string(figure->value);
+    };
+    if (const std::string n = number("n_ctx"); !n.empty()) parts.push_back("context " + n);
+    if (const std::string n = number("n_parallel"); !n.empty()) parts.push_back(n + (n == "1" ? " slot" : " slots"));
+    for (const auto& [key, value] : diagnosis.settings) {
+        if (key == "cache_type_k") parts.push_back("K cache " + printable(value));
+        if (key == "cache_type_v") parts.push_back("V cache " + printable(value));
+        if (key == "gpu_memory_utilization") parts.push_back("utilization " + printable(value));
+    }
+    const std::string layers = number("gpu_layers"), all = number("gpu_layers_of");
+    if (!layers.empty() && !all.empty()) parts.push_back(layers + " of " + all + " layers on the GPU");
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+    return text;
+}
+
+std::string memory_text(const Diagnosis& diagnosis) {
+    std::string text;
+    for (const auto& [name, label] :
+         {std::pair("weights", "weights "), {"kv_cache", "KV cache "}, {"compute", "compute "}}) {
+        const LogFigure* figure = diagnosis.figure(name);
+        if (figure == nullptr) continue;
+        text += (text.empty() ? "" : ", ") + std::string(label) + format_bytes(figure->value);
+        if (figure->line > 0) text += " (line " + std::to_string(figure->line) + ")";
+    }
+    return text;
+}
+
+std::string flags_text(const std::vector<std::string>& flags) {
+    std::string text;
+    for (const std::string& flag : flags) text += (text.empty() ? "" : " ") + printable(flag);
+    return text;
+}
+
+std::string action_text(const DiagnosisAction& action, std::size_t number, const Terminal& terminal) {
+    std::string text = flags_text(action.flags);
+    if (!text.empty()) text = terminal.paint(Color::bold, text) + ": ";
+    text += printable(action.summary);
+    if (action.verdict) text += " [" + std::string(name_of(*action.verdict)) + "]";
+    return wrapped("  " + std::to_string(number) + ". ", text);
+}
+
+std::string asked_for(const Diagnosis& diagnosis) {
+    std::string text = "To have this confirmed by the estimator, add";
+    for (std::size_t i = 0; i < diagnosis.missing.size(); ++i)
+        text += (i == 0 ? " " : i + 1 == diagnosis.missing.size() ? " and " : ", ") + diagnosis.missing[i];
+    return text + ": the log does not show " + (diagnosis.missing.size() == 1 ? "it." : "them.");
+}
+
+Json json_of(const LogFigure& figure) {
+    return {{figure.bytes ? "bytes" : "value", figure.value}, {"line", figure.line}};
+}
+
+Json json_of(const DiagnosisAction& action) {
+    return {{"kind", action.kind},
+            {"summary", action.summary},
+            {"flags", action.flags},
+            {"verdict", action.verdict ? Json(name_of(*action.verdict)) : Json(nullptr)}};
+}
+
+Json text_or_none(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+} // namespace
+
+std::string render_diagnosis_text(const Diagnosis& diagnosis, const Terminal& terminal) {
+    std::string text = head_line(diagnosis, terminal) + "\n" + wrapped("  ", printable(diagnosis.summary) + ".");
+    if (!diagnosis.arithmetic.empty()) {
+        text += "\n";
+        for (const std::string& line : diagnosis.arithmetic) text += wrapped("  - ", printable(line));
+    }
+    const std::string settings = in_effect(diagnosis), memory = memory_text(diagnosis);
+    if (!settings.empty() || !memory.empty()) text += "\n";
+    if (!settings.empty()) text += labelled("in effect", settings);
+    if (!memory.empty()) text += labelled("logged", memory);
+    if (!diagnosis.actions.empty()) {
+        text += "\n  What to do, best first:\n";
+        for (std::size_t i = 0; i < diagnosis.actions.size(); ++i)
+            text += action_text(diagnosis.actions[i], i + 1, terminal);
+    }
+    if (!diagnosis.missing.empty()) text += "\n" + wrapped("  ", asked_for(diagnosis));
+    if (!diagnosis.notes.empty()) text += "\n";
+    for (const std::string& note : diagnosis.notes) text += wrapped("  note: ", printable(note));
+    return text;
+}
+
+std::string render_diagnosis_json(const Diagnosis& diagnosis) {
+    Json figures = Json::object(), settings = Json::object(), actions = Json::array();
+    for (const LogFigure& figure : diagnosis.figures) figures[figure.name] = json_of(figure);
+    for (const auto& [key, value] : diagnosis.settings) settings[key] = value;
+    for (const DiagnosisAction& action : diagnosis.actions) actions.push_back(json_of(action));
+    const Json model = {{"name", text_or_none(diagnosis.model_name)},
+                        {"id", text_or_none(diagnosis.model_id)},
+                        {"quant", text_or_none(diagnosis.quant)}};
+    return dump({{"schema", "vramfit/diagnosis/1"},
+                 {"oom", diagnosis.oom},
+                 {"runtime", name_of(diagnosis.runtime)},
+                 {"stage", name_of(diagnosis.stage)},
+                 {"device", text_or_none(diagnosis.device)},
+                 {"cause", name_of(diagnosis.cause)},
+                 {"summary", diagnosis.summary},
+                 {"arithmetic", diagnosis.arithmetic},
+                 {"figures", figures},
+                 {"settings", settings},
+                 {"model", model},
+                 {"gpu", text_or_none(diagnosis.gpu)},
+                 {"actions", actions},
+                 {"missing", diagnosis.missing},
+                 {"notes", diagnosis.notes}});
+}
+
+std::string render_report(const Diagnosis& diagnosis) {
+    const auto clean = [](std::string_view text) { return printable(redacted(text)); };
+    const auto line = [&](std::string_view label, const std::string& text) {
+        return text.empty() ? "" : pad_right(label, label_width) + text + "\n";
+    };
+    std::string runtime(name_of(diagnosis.runtime));
+    if (!diagnosis.version.empty()) runtime += ", " + clean(diagnosis.version);
+    std::string text =
+        line("runtime", runtime) + line("model", clean(diagnosis.model_name)) + line("quant", clean(diagnosis.quant)) +
+        line("GPU", clean(diagnosis.gpu)) + line("device", clean(diagnosis.device)) +
+        line("failed", std::string(what_failed(diagnosis.stage))) +
+        line("cause", std::string(name_of(diagnosis.cause))) + line("in short", clean(diagnosis.summary));
+    for (const LogFigure& figure : diagnosis.figures) {
+        const std::string value = figure.bytes ? format_exact_mib(figure.value) : std::to_string(figure.value);
+        text += line(figure.name, value + (figure.line == 0 ? "" : "  (line " + std::to_string(figure.line) + ")"));
+    }
+    if (!diagnosis.evidence.empty()) text += "\nLines of the log:\n";
+    for (const LogLine& shown : diagnosis.evidence)
+        text += std::to_string(shown.number) + ": " + clean(shown.text) + "\n";
+    return text;
+}
+
+} // namespace vramfit::cli
