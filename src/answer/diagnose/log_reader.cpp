@@ -42,7 +42,8 @@ LogFacts LogReader::read(const ByteStream& log) {
             line = cleaned;
         }
         reader.facts_.n_bytes += line.size();
-        reader.feed(line, lines.number());
+        reader.feed(line);
+        reader.read_seam(search, line, lines.number());
         search.each(line, [&](std::size_t rule, std::size_t at) {
             const std::string_view rest = line.substr(at + reader.rules_[rule].keyword.size());
             reader.rules_[rule].read(reader, {line, at, rest, lines.number()});
@@ -55,7 +56,30 @@ LogFacts LogReader::read(const ByteStream& log) {
     return std::move(reader.facts_);
 }
 
-void LogReader::feed(std::string_view line, std::uint64_t) {
+/// Terminals and forums break long lines anywhere: what only the end of the last line and the start of this one say
+/// together. Lines that were broken are all as long as the longest.
+void LogReader::read_seam(const KeywordSearch& search, std::string_view line, std::uint64_t number) {
+    constexpr std::size_t least_broken = 40;
+    constexpr std::size_t longest_keyword = 64;
+    constexpr std::size_t kept_tail = 300;
+    const std::size_t before = std::exchange(last_length_, line.size());
+    if (before >= least_broken && before >= longest_length_ && !line.empty() && seams_left_ > 0) {
+        --seams_left_;
+        const std::size_t tail = std::min(last_line_.size(), longest_keyword);
+        const std::string whole = last_line_ + std::string(line.substr(0, 4000));
+        const std::string_view text = whole;
+        const std::size_t from = last_line_.size() - tail;
+        search.each(text.substr(from, tail + longest_keyword), [&](std::size_t rule, std::size_t at) {
+            const std::size_t end = at + rules_[rule].keyword.size();
+            if (at >= tail || end <= tail) return;
+            rules_[rule].read(*this, {text, from + at, text.substr(from + end), number});
+        });
+    }
+    longest_length_ = std::max(longest_length_, line.size());
+    if (line.size() >= longest_length_) last_line_.assign(line.substr(line.size() - std::min(line.size(), kept_tail)));
+}
+
+void LogReader::feed(std::string_view line) {
     if (to_collect_ == 0) return;
     collected_ += log_text::squeezed(log_text::without_prefix(line.substr(0, 2000)));
     if (--to_collect_ == 0) finish_collecting();

@@ -8,6 +8,7 @@
 
 namespace vramfit {
 
+class KeywordSearch;
 class LogReader;
 
 /// A keyword in a line: `line` is the whole line, `at` where the keyword stands, `rest` what comes behind it.
@@ -71,15 +72,18 @@ public:
 
 private:
     LogReader();
-    void feed(std::string_view line, std::uint64_t number);
+    void feed(std::string_view line);
+    void read_seam(const KeywordSearch& search, std::string_view line, std::uint64_t number);
     void finish_load();
     void finish_collecting();
-    LoadPart part_of_failure() const;
 
     LogFacts facts_;
     Load load_;
     bool in_fit_pass_ = false;
     std::vector<Rule> rules_;
+    std::string last_line_; ///< its end, where it may have been broken
+    std::size_t last_length_ = 0, longest_length_ = 0;
+    std::uint32_t seams_left_ = 100'000; ///< nobody breaks more lines by hand, and each costs time
     std::string collected_;
     std::uint64_t collected_line_ = 0;
     int to_collect_ = 0;

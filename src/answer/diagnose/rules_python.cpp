@@ -336,7 +336,7 @@ constexpr std::array rules{
     Rule{"# cuda blocks: ", read_vllm},
     Rule{"Maximum concurrency for ", read_vllm_concurrency},
     Rule{"To serve at least one request", collect_serve_one},
-    Rule{"max seq len (", collect_too_few_tokens},
+    Rule{"The model's max seq len (", collect_too_few_tokens},
     Rule{"current vLLM instance can use", collect_profile},
     Rule{"No available memory for the cache blocks", read_no_blocks},
     Rule{"Free memory on device ", collect_startup},

@@ -1,0 +1,86 @@
+// The parts that a diagnosis is made of: lines, keywords, texts, reports.
+#include "answer/diagnose/keyword_search.hpp"
+#include "answer/diagnose/line_reader.hpp"
+#include "answer/diagnose/log_text.hpp"
+#include "catch.hpp"
+#include "support/log_stream.hpp"
+#include "vramfit/answer/diagnosis.hpp"
+
+using namespace vramfit;
+using vramfit::test::log_stream;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text, std::size_t chunk) {
+    LineReader reader(log_stream(text, chunk));
+    std::vector<std::string> lines;
+    for (std::string_view line; reader.next(line);) lines.emplace_back(line);
+    return lines;
+}
+
+} // namespace
+
+TEST_CASE("lines come whole whatever the pieces", "[diagnose]") {
+    for (const std::size_t chunk : {1, 2, 7, 4096}) {
+        CHECK(lines_of("one\r\n\ntwo\nthree", chunk) == std::vector<std::string>{"one", "", "two", "three"});
+        CHECK(lines_of("\xef\xbb\xbfone\n", chunk).size() == 1);
+    }
+    CHECK(lines_of("", 7).empty());
+    CHECK(lines_of(std::string("\xff\xfe") + std::string("a\0\n\0b\0", 6), 4096) == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("a line without an end comes in pieces that have one number", "[diagnose]") {
+    const std::string text = std::string(200'000, 'x') + "\nend";
+    LineReader reader(log_stream(text));
+    std::size_t pieces = 0, bytes = 0;
+    for (std::string_view line; reader.next(line); ++pieces) {
+        CHECK(line.size() <= LineReader::longest_line);
+        bytes += line.size();
+    }
+    CHECK(pieces == 5);
+    CHECK(bytes == 200'003);
+    CHECK(reader.number() == 2);
+}
+
+TEST_CASE("every keyword is found wherever it stands", "[diagnose]") {
+    const std::vector<std::string_view> keywords{"buffer size", "buffer", "n_ctx", "abcab"};
+    const KeywordSearch search(keywords);
+    std::string found;
+    search.each("n_ctx buffer size abcabcab n_ctx", [&](std::size_t keyword, std::size_t at) {
+        found += std::to_string(keyword) + "@" + std::to_string(at) + " ";
+    });
+    CHECK(found == "2@0 0@6 1@6 3@18 3@21 2@27 ");
+    search.each("n_ct", [](std::size_t, std::size_t) { FAIL("too short"); });
+}
+
+TEST_CASE("numbers and sizes of logs", "[diagnose]") {
+    using namespace log_text;
+    CHECK(count(" = 20,992 tokens") == std::optional<std::uint64_t>(20992));
+    CHECK(number("-3.03 GiB") == std::optional(-3.03));
+    CHECK(size_in("=  4403.49 MiB") == std::optional<std::uint64_t>(4617393930)); // 4403.49 * 2^20, cut
+    CHECK(size_in("11.02GiB.") == std::optional<std::uint64_t>(11832634900));
+    CHECK(size_in("0 bytes free") == std::optional<std::uint64_t>(0));
+    CHECK(!size_in("NaN undefined"));
+    CHECK(!count("99999999999999999999999"));
+    CHECK(field("a=1 memory.available=\"[6.6 GiB]\" x=2", "memory.available") ==
+          std::optional<std::string_view>("6.6 GiB"));
+    CHECK(field("\"model layers\"=49 requested=-1", "model layers") == std::optional<std::string_view>("49"));
+    CHECK(without_prefix("Sep 11 00:42:50 host ollama[3110]: text") == "text");
+    CHECK(without_prefix("(Worker_TP0 pid=12) ERROR 12-11 00:06:53 [core.py:1] text") == "text");
+    CHECK(without_colors("\x1b[34mblue\x1b[0m") == "blue");
+}
+
+TEST_CASE("reports show no paths, hosts, users, addresses and keys", "[diagnose]") {
+    CHECK(redacted("loading '/home/alice/models/x.gguf'") == "loading 'PATH/x.gguf'");
+    CHECK(redacted("C:\\Users\\bob\\x.gguf: bad") == "PATH/x.gguf: bad");
+    CHECK(redacted("listening on http://192.168.1.7:8080/v1, ok") == "listening on http://ADDRESS, ok");
+    CHECK(redacted("from 10.0.0.12:5123 200") == "from ADDRESS 200");
+    CHECK(redacted("--api-key s3cret -c 8192") == "--api-key KEY -c 8192");
+    CHECK(redacted("Authorization: Bearer abcdef end") == "Authorization: KEY end");
+    CHECK(redacted("hf_abcdefghijklmnop") == "KEY");
+    CHECK(redacted("alice@box down") == "USER@HOST down");
+    CHECK(redacted("Sep 11 00:42:50 mybox ollama[3]: x") == "Sep 11 00:42:50 HOST ollama[3]: x");
+    CHECK(redacted("0.01.669.486 I load_tensors: CUDA0 = 15773.70 MiB") ==
+          "0.01.669.486 I load_tensors: CUDA0 = 15773.70 MiB");
+    CHECK(redacted("offloaded 33/33 layers, 1/1 seqs") == "offloaded 33/33 layers, 1/1 seqs");
+}
