@@ -16,11 +16,6 @@ constexpr std::uint64_t most_vocabulary_difference = 128; // common/speculative.
 
 std::uint64_t added(std::uint64_t a, std::uint64_t b) { return checked_add(a, b, "what is loaded beside the model"); }
 
-DeviceMemory& memory_at(MemoryEstimate& estimate, std::int32_t device) {
-    if (device == host_device) return estimate.host;
-    return estimate.devices[static_cast<std::size_t>(device)];
-}
-
 ModelSources sources_of(const Request& request) {
     ModelSources sources;
     sources.catalogs = request.catalogs;
@@ -124,6 +119,7 @@ void Companions::add_draft(const Request& request, const Deployment& deployment,
     add_components(answer, own.host);
     answer.output = own.host.output;
     answer.error = own.compute_error;
+    answer.kv_basis = own.kv_basis;
     answer.compute_basis = own.compute_basis;
     memory.draft = std::move(answer);
 
@@ -137,7 +133,7 @@ void Companions::add_draft(const Request& request, const Deployment& deployment,
 void Companions::add_mtp(const Deployment& deployment, MemoryEstimate& estimate, CompanionMemory& memory) {
     add_rollback(estimate, rollback_copies(target_.model(), runtime_.draft_tokens));
     const MtpContext m = mtp_context(target_, deployment, estimate, TensorType::f16, TensorType::f16);
-    DeviceMemory& there = memory_at(estimate, m.device);
+    DeviceMemory& there = estimate.at(m.device);
     there.draft = added(there.draft, added(m.kv_cache, m.compute));
     estimate.host.draft = added(estimate.host.draft, added(m.host_compute, m.output));
     if (m.device != host_device) {
@@ -169,9 +165,9 @@ void Companions::add_adapters(const Request& request, const Deployment& deployme
         AdapterAnswer answer;
         answer.name = file;
         for (const LoraAdapter::Pair& pair : adapter.pairs) {
-            const std::int32_t device = placement.tensor_device[pair.tensor];
+            const std::int32_t device = requested_device(deployment.placement, placement.tensor_device[pair.tensor]);
             const std::uint64_t bytes = device == host_device ? pair.host_bytes : pair.device_bytes;
-            DeviceMemory& there = memory_at(estimate, device);
+            DeviceMemory& there = estimate.at(device);
             there.adapters = added(there.adapters, bytes);
             answer.bytes = added(answer.bytes, bytes);
             answer.n_tensors += 2;

@@ -168,7 +168,7 @@ Json list_of(const std::vector<T>& values) {
 
 std::string render_json(const Answer& answer) {
     const Json basis = {{"weights", name_of(answer.estimate.weights_basis)},
-                        {"kv_cache", name_of(Basis::exact)},
+                        {"kv_cache", name_of(answer.estimate.kv_basis)},
                         {"compute", name_of(answer.compute_basis)},
                         {"overhead", name_of(Basis::typical)}};
     const Json max_ctx = {{"fit", answer.max_ctx.fit},

@@ -40,7 +40,7 @@ Schedule ComputePlanner::scheduled(const Request& r, const ContextPlan& context,
     const bool v_trans = r.settings.flash_attn == FlashAttention::off;
     const GraphRequest request{&r.settings, &r.caches, &r.placement, &r.types, flash_attn, v_trans};
     const bool whole = r.placement.n_devices > 1 && r.placement.all_offloaded;
-    const bool pipeline = whole && r.settings.offload_kqv && !r.placement.overridden && r.placement.row_ends.empty();
+    const bool pipeline = r.placement.may_pipeline() && r.settings.offload_kqv;
     // Measured with real loads where several devices hold everything; all else with llama.cpp's plan that allocates
     // nothing, which loses the pins. Where one device holds everything they make no difference.
     const ScheduleRequest schedule_request{

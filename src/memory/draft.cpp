@@ -15,8 +15,12 @@ constexpr std::uint64_t f32_bytes = 4;
 constexpr std::uint64_t n_pipeline_copies = 4; // ggml-backend.cpp, GGML_SCHED_MAX_COPIES
 constexpr std::uint64_t error_share = 8;       // nobody has measured more than dense models
 
-/// llama-arch.cpp of v0.4.0.
+/// llama-arch.cpp of v0.4.0. Of these alone the cache of the MTP block was measured as well.
 constexpr std::array<std::string_view, 2> with_rollback{"qwen35", "qwen35moe"};
+
+bool has_rollback(const Model& model) {
+    return std::ranges::find(with_rollback, model.architecture->name) != with_rollback.end();
+}
 
 std::uint64_t n_embd_of(const Model& model) {
     const double n = model.hparams.get("embedding_length", 0);
@@ -80,33 +84,31 @@ MtpContext mtp_context(Estimator& estimator, const Deployment& target, const Mem
     const Model& model = estimator.model();
     Deployment d = draft_deployment(target, estimate.context, type_k, type_v);
     d.settings.mtp = true;
-    const std::uint32_t n_devices = target.placement.n_devices;
     const Placement placement = place(model, target.placement, true);
     d.placement = {}; // the block and the output layer, which it uses, lie on one device
     d.placement.n_gpu_layers = placement.output_device() == host_device ? 0 : -1;
     const MemoryEstimate alone = estimator.estimate(d);
 
     MtpContext m;
-    m.device = placement.output_device();
+    m.device = requested_device(target.placement, placement.output_device());
     const bool whole = std::ranges::any_of(alone.caches, [&](const Cache& c) { return has_block(c, model.n_layer()); });
     if (whole)
         for (const Cache& cache : alone.caches) m.kv_cache = checked_add(m.kv_cache, cache.alloc_bytes(), "a draft");
     else
         m.kv_cache = mtp_cache_bytes(model, alone.caches);
-    if (model.architecture->name != "qwen35" && model.architecture->name != "qwen35moe") m.kv_basis = Basis::modelled;
+    if (!has_rollback(model)) m.kv_basis = Basis::modelled;
     const bool on_device = m.device != host_device;
     m.compute = on_device ? alone.devices.front().compute : alone.host.compute;
     m.host_compute = on_device ? alone.host.compute : 0;
     m.output = alone.host.output;
-    if (n_devices > 1 && placement.all_offloaded)
+    if (placement.may_pipeline() && target.settings.offload_kqv)
         m.compute = checked_add(m.compute, pipeline_bytes(model, estimate.context, alone.flash_attn), "a draft");
     m.compute_error = m.compute / error_share;
     return m;
 }
 
 std::uint64_t rollback_copies(const Model& model, std::uint64_t draft_tokens) {
-    const bool has = std::ranges::find(with_rollback, model.architecture->name) != with_rollback.end();
-    return has ? draft_tokens : 0;
+    return has_rollback(model) ? draft_tokens : 0;
 }
 
 void add_rollback(MemoryEstimate& estimate, std::uint64_t n_copies) {
@@ -120,9 +122,7 @@ void add_rollback(MemoryEstimate& estimate, std::uint64_t n_copies) {
             layer.s_bytes = checked_mul(layer.s_bytes, 1 + n_copies, "recurrent state");
             const std::uint64_t alignment = layer.device == host_device ? host_alignment : cuda_alignment;
             const std::uint64_t bytes = checked_add(pad(layer.r_bytes, alignment), pad(layer.s_bytes, alignment));
-            DeviceMemory& memory = layer.device == host_device
-                                       ? static_cast<DeviceMemory&>(estimate.host)
-                                       : estimate.devices[static_cast<std::size_t>(layer.device)];
+            DeviceMemory& memory = estimate.at(layer.device);
             memory.recurrent_state = checked_add(memory.recurrent_state - layer.alloc_bytes, bytes, "recurrent state");
             layer.alloc_bytes = bytes;
         }

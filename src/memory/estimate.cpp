@@ -16,10 +16,7 @@ namespace {
 constexpr std::uint64_t mean_allocation_loss = mib; // an allocation of CUDA ends on a boundary of 2 MiB
 constexpr std::size_t n_remembered = 32;            // a sweep asks for as many contexts, or file types, in turn
 
-DeviceMemory& memory_at(MemoryEstimate& estimate, std::int32_t device) {
-    if (device == host_device) return estimate.host;
-    return estimate.devices[static_cast<std::size_t>(device)];
-}
+void add(std::uint64_t& sum, std::uint64_t bytes) { sum = checked_add(sum, bytes, "the memory of a device"); }
 
 std::uint64_t alloc_size(const Tensor& tensor, TensorType type, std::int32_t device) {
     return device == host_device ? host_alloc_size(tensor, type) : cuda_alloc_size(tensor, type);
@@ -28,12 +25,11 @@ std::uint64_t alloc_size(const Tensor& tensor, TensorType type, std::int32_t dev
 /// Without a split the plan knows the main device alone: the others hold nothing.
 void add_unused_devices(MemoryEstimate& e, const PlacementRequest& request) {
     if (request.split_mode != SplitMode::none || e.devices.size() == request.n_devices) return;
-    const auto main = static_cast<std::int32_t>(request.main_device);
     std::vector<DeviceMemory> devices(request.n_devices);
     devices[request.main_device] = e.devices.front();
     e.devices = std::move(devices);
     for (Cache& cache : e.caches) {
-        for (CacheLayer& layer : cache.layers) layer.device = layer.device == host_device ? host_device : main;
+        for (CacheLayer& layer : cache.layers) layer.device = requested_device(request, layer.device);
     }
 }
 
@@ -94,38 +90,38 @@ bool Estimator::add_rows(std::size_t tensor, TensorType type, Placed& placed) co
     if (!tied && !splits_by_rows(matrix, model_->name_of(matrix))) return false;
     const std::vector<std::uint64_t> bytes = split_rows(matrix, type, placement.row_ends);
     if (bytes[static_cast<std::size_t>(device)] == 0) return false; // a device without rows cannot multiply them
-    for (std::size_t d = 0; d < bytes.size(); ++d) placed.devices[d].weights += bytes[d];
+    for (std::size_t d = 0; d < bytes.size(); ++d) add(placed.devices[d].weights, bytes[d]);
     ++placed.n_split;
     return true;
 }
 
 void Estimator::place_weights(const Weights& w, Placed& placed) {
     const Placement& placement = placed.placement;
-    const auto add = [&](const Tensor& tensor, TensorType type, std::int32_t device) {
+    const auto load = [&](const Tensor& tensor, TensorType type, std::int32_t device) {
         DeviceMemory& memory = device == host_device ? placed.host : placed.devices[static_cast<std::size_t>(device)];
-        memory.weights += alloc_size(tensor, type, device);
+        add(memory.weights, alloc_size(tensor, type, device));
     };
     for (std::size_t i = 0; i < model_->tensors.size(); ++i) {
         if (!placement.loaded[i]) continue;
         const Tensor& tensor = model_->tensors[i];
         const bool pinned = !placement.pinned.empty() && placement.pinned[i];
         if (tensor.section == TensorSection::each && !pinned) {
-            for (const std::int32_t device : devices_of_shared(tensor, placement)) add(tensor, w.types[i], device);
+            for (const std::int32_t device : devices_of_shared(tensor, placement)) load(tensor, w.types[i], device);
             continue;
         }
         const bool tied = static_cast<std::int32_t>(i) == placement.tied_output;
         const bool in_rows = add_rows(i, w.types[i], placed); // of a tied tensor: as output matrix
-        if (!in_rows || tied) add(tensor, w.types[i], placement.tensor_device[i]);
+        if (!in_rows || tied) load(tensor, w.types[i], placement.tensor_device[i]);
         if (tied && !in_rows && placement.tied_device != placement.tensor_device[i])
-            add(tensor, w.types[i], placement.tied_device);
+            load(tensor, w.types[i], placement.tied_device);
     }
 }
 
 void Estimator::place_caches(MemoryEstimate& estimate) const {
     for (const Cache& cache : estimate.caches) {
         for (const CacheLayer& layer : cache.layers) {
-            DeviceMemory& memory = memory_at(estimate, layer.device);
-            (cache.recurrent ? memory.recurrent_state : memory.kv_cache) += layer.alloc_bytes;
+            DeviceMemory& memory = estimate.at(layer.device);
+            add(cache.recurrent ? memory.recurrent_state : memory.kv_cache, layer.alloc_bytes);
         }
     }
 }
@@ -137,7 +133,7 @@ std::vector<Cache> Estimator::caches(const Settings& settings, const ContextPlan
 
 /// Logits of one token a sequence, and with embeddings on these as well (llama-context.cpp, `output_reserve`).
 std::uint64_t Estimator::output_bytes(const Settings& settings, const ContextPlan& context) {
-    const auto width = [&](std::string_view name) { return static_cast<std::uint64_t>(eval_.value_or(name, 0)); };
+    const auto width = [&](std::string_view name) { return to_count(eval_.value_or(name, 0), name); };
     const std::uint64_t row = width("n_vocab") + (settings.embeddings ? width("n_embd") : 0);
     return checked_mul(checked_mul(4, context.n_seqs), row);
 }
@@ -206,7 +202,7 @@ MemoryEstimate Estimator::estimate(const Deployment& deployment) {
     }
     add_unused_devices(e, deployment.placement);
     if (eval_.value_or("modelled", 0) != 0) { // an architecture that is not described: a plain transformer stands in
-        e.compute_basis = std::max(e.compute_basis, Basis::modelled);
+        e.kv_basis = e.compute_basis = Basis::modelled;
         for (const DeviceMemory& device : e.devices) e.compute_error = std::max(e.compute_error, device.compute / 2);
     }
     return e;
@@ -217,7 +213,7 @@ std::uint64_t Estimator::kv_bytes_per_token(const Deployment& deployment) {
     const auto cache_bytes = [&](const ContextPlan& context) {
         std::uint64_t sum = 0;
         for (const Cache& cache : caches(deployment.settings, context, placement)) {
-            if (!cache.recurrent) sum += cache.alloc_bytes();
+            if (!cache.recurrent) add(sum, cache.alloc_bytes());
         }
         return sum;
     };

@@ -1,6 +1,7 @@
 #include "vramfit/memory/inspection.hpp"
 
 #include "refusal.hpp"
+#include "vramfit/base/bytes.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/memory/kv_cache.hpp"
 #include "vramfit/model/architecture.hpp"
@@ -48,6 +49,8 @@ constexpr std::array<Term, 27> terms{{{"n_ctx_train", "context_length"},
                                       {"ssm_n_group", "ssm.group_count"},
                                       {"n_shortconv_l_cache", "shortconv.l_cache"},
                                       {"n_embd_out", "embedding_length_out"}}};
+
+void add(std::uint64_t& sum, std::uint64_t bytes) { sum = checked_add(sum, bytes, "a KV cache"); }
 
 std::uint64_t count_of(double value) {
     constexpr double most = 9007199254740992.0; // 2^53: beyond it a double is no count
@@ -127,12 +130,12 @@ public:
         for (std::size_t i = 0; i < caches.size(); ++i) {
             if (caches[i].recurrent) continue;
             const std::uint64_t growth = longer[i].alloc_bytes() - caches[i].alloc_bytes();
-            cost.bytes_per_token += growth / n_cells_pad;
-            if (growth == 0) cost.window_bytes += caches[i].alloc_bytes();
+            add(cost.bytes_per_token, growth / n_cells_pad);
+            if (growth == 0) add(cost.window_bytes, caches[i].alloc_bytes());
         }
         const Settings trained = settings(type, 0);
         if (model_.n_ctx_train() > 0) {
-            for (const Cache& cache : plan(trained)) cost.trained_bytes += cache.alloc_bytes();
+            for (const Cache& cache : plan(trained)) add(cost.trained_bytes, cache.alloc_bytes());
         }
         cost.refusal = settings_refusal(evaluator_, here, caches);
         return cost;
@@ -176,7 +179,7 @@ Inspection inspect(const Model& model, std::optional<FileType> file_type, const 
     result.n_ubatch = settings.n_ubatch;
     result.layers = layers_of(model, caches);
     for (const Cache& cache : caches) {
-        if (cache.recurrent) result.state_bytes += cache.alloc_bytes();
+        if (cache.recurrent) add(result.state_bytes, cache.alloc_bytes());
     }
     for (const TensorType type : cache_types) result.caches.push_back(planner.cost(type));
     const auto larger = [](const CacheCost& a, const CacheCost& b) {

@@ -73,10 +73,12 @@ void size_layers(const Settings& settings, Cache& cache) {
     for (CacheLayer& layer : cache.layers) {
         layer.k_bytes = part_bytes(settings.type_k, layer.k_width, cache.cells, cache.n_stream);
         layer.v_bytes = part_bytes(settings.type_v, layer.v_width, cache.cells, cache.n_stream);
-        layer.alloc_bytes = padded(settings.type_k, layer.k_width, layer.k_bytes, layer.device) +
-                            padded(settings.type_v, layer.v_width, layer.v_bytes, layer.device) +
-                            padded(TensorType::f32, 1, layer.r_bytes, layer.device) +
-                            padded(TensorType::f32, 1, layer.s_bytes, layer.device);
+        layer.alloc_bytes = 0;
+        for (const std::uint64_t part : {padded(settings.type_k, layer.k_width, layer.k_bytes, layer.device),
+                                         padded(settings.type_v, layer.v_width, layer.v_bytes, layer.device),
+                                         padded(TensorType::f32, 1, layer.r_bytes, layer.device),
+                                         padded(TensorType::f32, 1, layer.s_bytes, layer.device)})
+            layer.alloc_bytes = checked_add(layer.alloc_bytes, part, "a KV cache");
     }
 }
 

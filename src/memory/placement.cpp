@@ -171,6 +171,11 @@ void place_tensors(const Model& model, const PlacementRequest& request, TensorPa
 
 } // namespace
 
+std::int32_t requested_device(const PlacementRequest& request, std::int32_t device) {
+    const bool main = request.split_mode == SplitMode::none && device != host_device;
+    return main ? static_cast<std::int32_t>(request.main_device) : device;
+}
+
 Placement place(const Model& model, const PlacementRequest& request, bool mtp, TensorPatterns& patterns) {
     const PlacementRequest used = used_devices(request);
     Placement placement;

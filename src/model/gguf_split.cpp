@@ -1,5 +1,6 @@
 #include "gguf_split.hpp"
 
+#include "vramfit/base/bytes.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
@@ -85,10 +86,11 @@ void append(GgufHeader& all, GgufHeader&& part) {
         throw Error(part.file + " does not belong to the other parts: its architecture is " + quote(architecture) +
                     ", theirs " + quote(all.architecture()));
     for (GgufTensor& tensor : part.tensors) all.tensors.push_back(std::move(tensor));
-    all.tensor_bytes += part.tensor_bytes;
-    all.data_bytes += part.data_bytes;
-    all.header_bytes += part.header_bytes;
-    *all.file_bytes += *part.file_bytes;
+    const auto add = [](std::uint64_t& sum, std::uint64_t bytes) { sum = checked_add(sum, bytes, "a split set"); };
+    add(all.tensor_bytes, part.tensor_bytes);
+    add(all.data_bytes, part.data_bytes);
+    add(all.header_bytes, part.header_bytes);
+    add(*all.file_bytes, *part.file_bytes);
 }
 
 void check_tensors(const GgufHeader& all, std::uint64_t n_parts) {

@@ -16,7 +16,7 @@ std::uint64_t file_tensor_bytes(const Model& model, const std::vector<TensorType
     assert(types.size() == model.tensors.size());
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < types.size(); ++i) {
-        sum += tensor_bytes(model.tensors[i], types[i]);
+        sum = checked_add(sum, tensor_bytes(model.tensors[i], types[i]), "the file");
     }
     return sum;
 }

@@ -80,6 +80,14 @@ TEST_CASE("a LoRA adapter lies where the matrices lie that it adapts", "[compani
     const Answer half = answer(request);
     CHECK(half.devices[0].memory.adapters == 262144);
     CHECK(half.host.adapters == 262144);
+
+    request = llama_8b(8192, "2x24GB");
+    request.adapters = {a.adapters[0].name};
+    request.split_mode = SplitMode::none;
+    request.main_gpu = 1;
+    const Answer second = answer(request);
+    CHECK(second.devices[0].memory.adapters == 0);
+    CHECK(second.devices[1].memory.adapters == 2 * 262144);
 }
 
 TEST_CASE("an adapter of another model is an error that says so", "[companions]") {

@@ -152,6 +152,18 @@ TEST_CASE("an MTP block that drafts has a context of its own", "[companions]") {
     CHECK_FALSE(answer(request).draft);
 }
 
+TEST_CASE("without a split the MTP block drafts on the main GPU, as on one alone", "[companions]") {
+    Request request = question("qwen3.8-27b+mtp", "q4_k_m", 8192, "48GB");
+    request.mtp = true;
+    const std::uint64_t alone = answer(request).devices[0].memory.draft;
+    request.gpus = {"2x48GB"};
+    request.split_mode = SplitMode::none;
+    request.main_gpu = 1;
+    const Answer a = answer(request);
+    CHECK(a.devices[0].memory.sum() == 0);
+    CHECK(a.devices[1].memory.draft == alone);
+}
+
 TEST_CASE("the computer's memory gets a verdict where it is known", "[companions]") {
     Request request = llama_8b(8192, "24GB");
     CHECK_FALSE(answer(request).ram);

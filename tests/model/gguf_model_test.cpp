@@ -154,6 +154,7 @@ TEST_CASE("an architecture that is not known: exact weights, plain attention, an
     CHECK(e.tensor_bytes == small_ends + 2 * small_block);
     CHECK(e.devices[0].kv_cache == 2 * 1024 * (32 + 32) * 2); // layers, cells, K and V of 2 heads of 16, f16
     CHECK(e.compute_basis == Basis::modelled);
+    CHECK(e.kv_basis == Basis::modelled);
     CHECK(e.compute_error > 0);
     // The same shape as a llama: the model of the compute buffer is close.
     const MemoryEstimate known = Estimator(model_of_stream(small_model()).model).estimate(d);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vramfit/base/bytes.hpp"
 #include "vramfit/memory/compute.hpp"
 #include "vramfit/model/file_type.hpp"
 
@@ -38,19 +39,26 @@ struct DeviceMemory {
     std::uint64_t projector = 0; ///< of images or sound, with its own compute buffer
     std::uint64_t draft = 0;     ///< the draft model with its cache and compute buffer
 
-    std::uint64_t sum() const { return weights + kv_cache + recurrent_state + compute + adapters + projector + draft; }
+    /// Throws Error where that is more than 64 bits hold.
+    std::uint64_t sum() const {
+        std::uint64_t sum = weights;
+        for (const std::uint64_t part : {kv_cache, recurrent_state, compute, adapters, projector, draft})
+            sum = checked_add(sum, part, "the memory of a device");
+        return sum;
+    }
 };
 
+/// Bytes in the computer's own memory.
 struct HostMemory : DeviceMemory {
     std::uint64_t output = 0; ///< the buffer that logits and embeddings are read from
 
-    std::uint64_t total() const { return sum() + output; }
+    std::uint64_t total() const { return checked_add(sum(), output, "the computer's memory"); }
 };
 
 /// What a deployment takes, byte by byte.
 struct MemoryEstimate {
-    std::optional<std::string>
-        refusal; ///< llama.cpp would not start: why, in its own words. Sizes are then what it would have taken, where known
+    /// llama.cpp would not start: why, in its own words. Sizes are then what it would have taken, where known.
+    std::optional<std::string> refusal;
     ContextPlan context;
     bool flash_attn = false; ///< in effect
     std::vector<DeviceMemory> devices;
@@ -60,8 +68,14 @@ struct MemoryEstimate {
     std::uint64_t n_nodes = 0;      ///< of the prompt graph
     std::uint32_t n_splits = 0;
     Basis weights_basis = Basis::exact;
+    Basis kv_basis = Basis::exact; ///< of the KV cache and the recurrent state
     Basis compute_basis = Basis::exact;
     std::uint64_t compute_error = 0; ///< bytes by which the compute buffer of a device may be larger; 0 where exact
+
+    /// The memory of a device, or of the host.
+    DeviceMemory& at(std::int32_t device) {
+        return device == host_device ? host : devices[static_cast<std::size_t>(device)];
+    }
 };
 
 /// Estimates deployments of one model. Keeps what they share (symbols, layer kinds, tensor types), so that asking for

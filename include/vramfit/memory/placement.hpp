@@ -74,6 +74,10 @@ struct Placement {
     std::int32_t tied_device = host_device; ///< where it lies as that: a second copy unless it lies there already
 
     std::int32_t output_device() const { return layer_device.back(); }
+
+    /// Can batches run through the devices one behind the other? Where the cache lies on the devices as well, llama.cpp
+    /// then keeps several copies of the inputs (llama-context.cpp, pipeline_parallel).
+    bool may_pipeline() const { return n_devices > 1 && all_offloaded && !overridden && row_ends.empty(); }
 };
 
 /// Which tensors of a model the regular expressions of overrides find. Each expression is compiled and searched for
@@ -92,6 +96,10 @@ private:
     std::vector<std::string> names_; ///< full ones, once somebody asks
     std::map<std::string, std::vector<bool>> matches_;
 };
+
+/// The device, counted as in `request`, that is `device` in its placement: with SplitMode::none its only one is the main
+/// device.
+std::int32_t requested_device(const PlacementRequest& request, std::int32_t device);
 
 /// Places layers and tensors as llama.cpp does (llama-model.cpp, `load_tensors`; llama-model-loader.cpp for overrides).
 /// `mtp`: the MTP blocks are loaded. Throws Error for a request that cannot be meant: shares for more devices than
