@@ -10,6 +10,9 @@
 namespace vramfit {
 namespace {
 
+// More than any device has; sums and products of such sizes stay within 64 bits.
+constexpr std::uint64_t most_bytes = 512 * tib;
+
 std::string number(std::uint64_t n) { return std::to_string(n); }
 
 /// "[3-7]", or the digit alone.
@@ -92,7 +95,7 @@ std::vector<Projected> projected(Judge& judge, const Request& request, Deploymen
     std::vector<Projected> projected;
     for (const std::size_t i : devices) {
         const DeviceMemory& m = estimate.devices[i];
-        const Projected part{m.weights, m.sum() - m.adapters};
+        const Projected part{std::min(m.weights, most_bytes), std::min(m.sum() - m.adapters, most_bytes)};
         projected.push_back(part);
     }
     return projected;
@@ -138,7 +141,7 @@ AutoRequest resolve_auto(Judge& judge, const Request& asked) {
     for (const std::size_t i : devices) {
         const DeviceAnswer& device = judge.empty_devices()[i];
         limits.free.push_back(device.available - std::min(device.available, device.overhead));
-        limits.margins.push_back(judge.margin());
+        limits.margins.push_back(std::min(judge.margin(), most_bytes));
     }
     limits.least_ctx = judge.runtime().least_ctx;
     limits.placement_given = placement_given(request, devices.size());
