@@ -72,10 +72,9 @@ const embedded::Entry& resolve(std::string_view name) {
     }
     if (entries.empty()) throw_unknown_model(name, {});
     if (entries.size() > 1) {
-        std::string which;
-        for (const std::uint32_t entry : entries)
-            which += (which.empty() ? "" : " or ") + std::string(models[entry].id);
-        throw Error("model " + quote(name) + " may mean " + which + "; give one of these names");
+        std::vector<std::string> ids;
+        for (const std::uint32_t entry : entries) ids.emplace_back(models[entry].id);
+        throw Error("model " + quote(name) + " may mean " + enumerated(ids) + "; give one of these names");
     }
     return models[*entries.begin()];
 }

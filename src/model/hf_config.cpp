@@ -11,6 +11,7 @@
 #include "vramfit/model/evaluator.hpp"
 #include "vramfit/model/safetensors.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -91,8 +92,8 @@ private:
         Evaluator eval(keys_model_);
         const double n = value(eval, rule_mark, "block_count");
         if (!(n >= 1) || n > max_blocks || n != std::floor(n))
-            throw Error(keys_.shown() + ": no model has " + std::to_string(n) + " layers; 1 to " +
-                        std::to_string(max_blocks) + " would be right");
+            throw Error(
+                fmt::format("{}: no model has {} layers; 1 to {} would be right", keys_.shown(), n, max_blocks));
         look_up(static_cast<std::uint32_t>(n));
         keys_model_.hparams.set("block_count", n);
     }
@@ -105,7 +106,7 @@ private:
         constexpr double largest = 9007199254740992.0; // 2^53
         const double result = value(eval, rule_mark, key);
         if (!(result >= 0) || result > largest)
-            throw Error(keys_.shown() + ": " + key + " comes to " + std::to_string(result) + ", which no model has");
+            throw Error(fmt::format("{}: {} comes to {}, which no model has", keys_.shown(), key, result));
         return result;
     }
 
@@ -157,7 +158,7 @@ void check_counts(const Hparams& hparams, const std::string& shown) {
     for (const char* key : {"embedding_length", "vocab_size", "context_length"}) {
         const double value = hparams.get(key, 0);
         if (value < 1 || value > most || value != std::floor(value))
-            throw Error(shown + ": " + key + " comes to " + std::to_string(value) + ", which no model has");
+            throw Error(fmt::format("{}: {} comes to {}; 1 to {} would be right", shown, key, value, most));
     }
 }
 

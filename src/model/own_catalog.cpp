@@ -94,6 +94,7 @@ void OwnCatalog::check() {
     single_ = document_.contains("id") && !document_.contains("models");
     if (single_) document_ = Json{{"models", Json::array({document_})}};
     if (!document_.contains("models")) fail("", "a catalog has a list \"models\", or is one entry with an \"id\"");
+    if (document_.contains("family") && !document_["family"].is_string()) fail("/family", "must be a text");
     if (!document_["models"].is_array()) fail("/models", "is not a list of entries");
     for (std::size_t i = 0; i < size(); ++i) check_entry(i);
     check_names();

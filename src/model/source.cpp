@@ -1,5 +1,6 @@
 #include "vramfit/model/source.hpp"
 
+#include "catalog_entry.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/near_match.hpp"
 #include "vramfit/base/quote.hpp"
@@ -87,7 +88,8 @@ SourcedModel from_standard_input(const ByteStream& stream) {
 }
 
 SourcedModel from_path(const std::string& path) {
-    if (is_hf_model(path)) return model_from_hf(path);
+    std::error_code ignored;
+    if (is_hf_model(path) || fs::is_directory(path, ignored)) return model_from_hf(path);
     const ByteFile file = open_byte_file(path);
     std::string head;
     fill(file.stream, head, 16);
@@ -113,7 +115,7 @@ SourcedModel from_ollama(std::string_view name, const Environment& environment) 
 
 bool has_own_types(std::string_view name) {
     return name == standard_input || name.starts_with(ollama_prefix) || is_path(name) ||
-           (may_be_path(name) && exists(name));
+           (exists(name) && (may_be_path(name) || !in_bundled_catalog(name)));
 }
 
 void ask_for_quant(SourcedModel& loaded, std::string_view quant) {

@@ -109,7 +109,7 @@ TEST_CASE("files that are no models are refused", "[source]") {
     CHECK(contains(load_error(folder.file("text.txt")), "is neither a GGUF file nor a config.json of Hugging Face"));
     write_text(folder.path() / "empty.gguf", "");
     CHECK(load_error(folder.file("empty.gguf")) != "no error");
-    CHECK(load_error(folder.path().string()) != "no error");
+    CHECK(contains(load_error(folder.path().string()), "has no config.json"));
     GgufWriter adapter;
     adapter.text("general.architecture", "llama").text("general.type", "adapter").text("adapter.type", "lora");
     adapter.tensor("blk.0.attn_q.weight.lora_a", {64, 8}, TensorType::f32);

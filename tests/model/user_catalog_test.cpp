@@ -118,6 +118,7 @@ TEST_CASE("own catalogs: mistakes are told with line and key", "[user_catalog]")
     CHECK(mistake("[]") == ", line 1: a catalog is an object with a list \"models\"");
     CHECK(mistake("{}") == ", line 1: a catalog has a list \"models\", or is one entry with an \"id\"");
     CHECK(mistake("{\n\n\"models\": 3}") == ", line 3: \"models\" is not a list of entries");
+    CHECK(mistake("{\"models\": [],\n\"family\": 5}") == ", line 2: \"family\" must be a text");
     CHECK(mistake(list_of("\n{\"id\": \"a\"},\n3")) ==
           ", line 2: an entry needs an \"architecture\", or another that it is \"like\"");
     CHECK(mistake(list_of("\n{\"id\": \"a\",\n\"architecture\": \"llama\"}")) ==
