@@ -34,14 +34,6 @@ Json json_of(const CatalogEntry& model) {
             {"unsupported", text_or_null(model.unsupported)}};
 }
 
-/// Control characters of a file's name would reach the terminal.
-std::string printable(std::string text) {
-    for (char& c : text) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-    }
-    return text;
-}
-
 CommandResult installed(const ListingRequest& request, const Terminal& terminal, const Environment& environment) {
     std::vector<TableRow> rows;
     Json list = Json::array();
