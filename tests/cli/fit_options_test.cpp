@@ -120,8 +120,8 @@ TEST_CASE("GPUs add up, of other options the last one counts") {
 
 TEST_CASE("unknown options name near ones") {
     CHECK(error({"--modle", "x"}) == "unknown option --modle; did you mean --model?");
-    CHECK(error({"--gpu-layer=3"}) == "unknown option --gpu-layer; did you mean --gpu-layers or --n-gpu-layers?");
-    CHECK(error({"-ngll", "3"}) == "unknown option -ngll; did you mean -ngl?");
+    CHECK(error({"--gpu-layer=3"}) == "unknown option --gpu-layer; did you mean --gpu-layers or --gpu-layers-draft?");
+    CHECK(error({"-ngll", "3"}) == "unknown option -ngll; did you mean -ngl or -ngld?");
     CHECK(error({"--xyzzy"}) == "unknown option --xyzzy; see vramfit --help");
     CHECK(error({"-z"}) == "unknown option -z; see vramfit --help");
     CHECK(error({"--no\nsense"}) == "unknown option \"--no?sense\"; see vramfit --help");
@@ -148,9 +148,9 @@ TEST_CASE("values that make no sense") {
     CHECK(error({"-b", "x"}) == "--batch-size must be a whole number from 1 to 2147483647, not \"x\"");
     CHECK(error({"-ub", "1.5"}) == "--ubatch-size must be a whole number from 1 to 2147483647, not \"1.5\"");
     CHECK(error({"-ncmoe", "-3"}) == "--n-cpu-moe must be a whole number from 0 to 1000000000, not \"-3\"");
-    CHECK(error({"-ngl", "auto"}) == "--gpu-layers must be a number of layers or all, not \"auto\"");
+    CHECK(error({"-ngl", "some"}) == "--gpu-layers must be a number of layers, all or auto, not \"some\"");
     CHECK(error({"-ngl", "99999999999999999999"}) ==
-          "--gpu-layers must be a number of layers or all, not \"99999999999999999999\"");
+          "--gpu-layers must be a number of layers, all or auto, not \"99999999999999999999\"");
     CHECK(error({"-fa", "maybe"}) == "--flash-attn must be on, off or auto, not \"maybe\"");
     CHECK(error({"--format", "xml"}) == "--format must be text or json, not \"xml\"");
     CHECK(error({"--color", "blue"}) == "--color must be auto, always or never, not \"blue\"");
