@@ -252,7 +252,7 @@ Diagnosis conclude(const LogFacts& facts, const Load& load) {
     diagnosis.version = load.version;
     diagnosis.notes = load.notes;
     diagnosis.evidence = load.evidence;
-    if (load.survived) diagnosis.notes.push_back("memory was refused once, and the runtime went on without it");
+    if (load.survived) diagnosis.notes.emplace_back("memory was refused once, and the runtime went on without it");
     return diagnosis;
 }
 

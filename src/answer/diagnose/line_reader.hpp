@@ -21,7 +21,7 @@ public:
 
     std::uint64_t number() const { return number_; } ///< of the line that came last, from 1
 
-    static constexpr std::size_t longest_line = 64 * 1024;
+    static constexpr std::size_t longest_line = 65536;
 
 private:
     bool fill();

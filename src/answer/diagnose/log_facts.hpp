@@ -83,12 +83,12 @@ struct Load {
     LoadPart part = LoadPart::model;
 
     OptionalLogged number(std::string_view key) const;
-    LogDevice& device(std::string_view name);
-    const LogDevice* find_device(std::string_view name) const;
+    LogDevice& device(std::string_view wanted);
+    const LogDevice* find_device(std::string_view wanted) const;
 
     /// Sum of the model's own buffers of a kind: on devices, on the host, or on the device `name`.
     OptionalLogged sum(BufferKind kind, bool host) const;
-    std::uint64_t on_device(std::string_view name) const; ///< all buffers there
+    std::uint64_t on_device(std::string_view wanted) const; ///< all buffers there
     bool has_buffers() const { return !buffers.empty(); }
     bool failed() const { return failure || other_error; }
 };

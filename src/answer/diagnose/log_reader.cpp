@@ -4,7 +4,7 @@
 #include "line_reader.hpp"
 #include "log_text.hpp"
 
-#include "vramfit/base/error.hpp"
+#include "vramfit/base/bytes.hpp"
 
 #include <algorithm>
 
@@ -197,9 +197,11 @@ void LogReader::add_buffer(BufferKind kind, std::string_view device, std::option
 void LogReader::refused(LogRefusal refusal) {
     if (in_fit_pass_) return;
     auto& last = load_.refusal;
+    const auto differ = [](const Logged& a, const Logged& b) { // one line rounds to MiB, the other counts bytes
+        return std::max(a.value, b.value) - std::min(a.value, b.value) >= mib;
+    };
     const bool same = last && refusal.line - last->line <= 3 &&
-                      (!last->bytes || !refusal.bytes || refusal.bytes->value / 100 == last->bytes->value / 100 ||
-                       refusal.bytes->value - std::min(refusal.bytes->value, last->bytes->value) < 1024 * 1024);
+                      (!last->bytes || !refusal.bytes || !differ(*last->bytes, *refusal.bytes));
     if (!same) {
         last = std::move(refusal);
         return;

@@ -34,8 +34,7 @@ bool entry_agrees(const Load& load, const CatalogEntry& entry) {
     if (!entry.unsupported.empty()) return false;
     if (!load.arch.empty() && load.arch != entry.architecture) return false;
     const auto parameters = load.number("parameters");
-    if (parameters && entry.parameters != 0 && !agrees(entry.parameters, parameters->value)) return false;
-    return true;
+    return !parameters || entry.parameters == 0 || agrees(entry.parameters, parameters->value);
 }
 
 bool fits(const Load& load, const CatalogEntry& entry) {

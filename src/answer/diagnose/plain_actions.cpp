@@ -28,7 +28,7 @@ private:
 };
 
 std::uint64_t rounded_down(std::uint64_t n_ctx) {
-    for (const std::uint64_t step : {4096, 1024, 256}) {
+    for (const std::uint64_t step : {std::uint64_t{4096}, std::uint64_t{1024}, std::uint64_t{256}}) {
         if (n_ctx >= step) return n_ctx / step * step;
     }
     return 0;

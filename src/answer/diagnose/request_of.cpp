@@ -2,12 +2,14 @@
 
 #include "log_text.hpp"
 
+#include "vramfit/base/bytes.hpp"
+
 #include <algorithm>
 
 namespace vramfit {
 namespace {
 
-std::string size_spec(std::uint64_t bytes) { return std::to_string(bytes / (1024 * 1024)) + "MiB"; }
+std::string size_spec(std::uint64_t bytes) { return std::to_string(bytes / mib) + "MiB"; }
 
 template <typename T>
 void fill(std::optional<T>& asked, const OptionalLogged& logged) {
@@ -52,7 +54,7 @@ void fill_devices(Request& request, const Load& load) {
         const Logged memory = alike && device->total ? *device->total : device->free ? *device->free : *device->total;
         request.gpus.push_back(size_spec(memory.value));
         if (used.size() > 1 && device->free) // llama.cpp's own split
-            request.tensor_split.push_back(static_cast<double>(device->free->value / (1024 * 1024)));
+            request.tensor_split.push_back(static_cast<double>(device->free->value >> 20U));
     }
     if (request.tensor_split.size() != used.size()) request.tensor_split.clear();
     if (alike && !request.free)

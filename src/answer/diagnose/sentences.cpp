@@ -170,25 +170,25 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
     const LogFigure* n_ctx = diagnosis.figure("n_ctx");
     if (diagnosis.stage == FailureStage::kv_cache && n_ctx != nullptr && diagnosis.figure("kv_cache") == nullptr &&
         !diagnosis.figure("n_layer") && load.devices.empty())
-        notes.push_back(
+        notes.emplace_back(
             "n_ctx counts tokens, not bytes: the cache keeps a key and a value for each of them, in every layer");
     const LogFigure* asked = diagnosis.figure("requested");
     const LogFigure* free = diagnosis.figure("free");
     if (diagnosis.oom && asked != nullptr && free != nullptr && asked->value > free->value &&
         diagnosis.cause != FailureCause::other_process)
-        notes.push_back("not fragmentation: more was asked for than was free in all");
+        notes.emplace_back("not fragmentation: more was asked for than was free in all");
     const auto parallel = load.number("n_parallel");
     if (diagnosis.oom && diagnosis.runtime == LogRuntime::ollama && parallel && parallel->value > 1)
-        notes.push_back("Ollama multiplies the context by its " + std::to_string(parallel->value) +
-                        " parallel requests");
+        notes.emplace_back("Ollama multiplies the context by its " + std::to_string(parallel->value) +
+                           " parallel requests");
     if (const auto tier = load.number("default_ctx"); diagnosis.oom && tier)
-        notes.push_back("Ollama chose a context of " + std::to_string(tier->value) +
-                        " by the card's memory; nobody asked for it");
+        notes.emplace_back("Ollama chose a context of " + std::to_string(tier->value) +
+                           " by the card's memory; nobody asked for it");
     if (diagnosis.stage == FailureStage::generation && diagnosis.runtime == LogRuntime::pytorch)
-        notes.push_back(
+        notes.emplace_back(
             "transformers lets its cache grow with the text, so it fails while generating, not while loading");
     if (diagnosis.device.starts_with("SYCL") && asked != nullptr && asked->value > 4 * gib)
-        notes.push_back("SYCL's own message counts modulo 4 GiB; the buffer's full size is on the other line");
+        notes.emplace_back("SYCL's own message counts modulo 4 GiB; the buffer's full size is on the other line");
 }
 
 } // namespace
@@ -198,7 +198,7 @@ void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& reques
     if (diagnosis.oom) {
         add_budget(diagnosis, load);
         add_cache_arithmetic(diagnosis, request);
-        if (diagnosis.figure("requested") != nullptr && asked_text(diagnosis) != "" &&
+        if (diagnosis.figure("requested") != nullptr && !asked_text(diagnosis).empty() &&
             diagnosis.cause == FailureCause::kv_too_large)
             diagnosis.summary = summary_of(diagnosis, load);
     }
