@@ -32,11 +32,12 @@ std::string table_line(const std::vector<Column>& columns, const std::vector<std
                        const std::vector<std::string>& cells) {
     std::string line;
     for (std::size_t i = 0; i < columns.size(); ++i) {
+        const std::string cell = printable(cells[i]);
         if (i > 0) line += "  ";
         if (i + 1 == columns.size()) {
-            line += cut(cells[i], screen_width - std::min(screen_width, line.size()));
+            line += cut(cell, screen_width - std::min(screen_width, line.size()));
         } else {
-            line += columns[i].right ? pad_left(cells[i], widths[i]) : pad_right(cells[i], widths[i]);
+            line += columns[i].right ? pad_left(cell, widths[i]) : pad_right(cell, widths[i]);
         }
     }
     return without_trailing_spaces(std::move(line));

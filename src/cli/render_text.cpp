@@ -2,6 +2,7 @@
 #include "cli/layout.hpp"
 #include "cli/render.hpp"
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/base/quote.hpp"
 
 #include <algorithm>
 
@@ -281,13 +282,15 @@ std::string suggestions_text(const Answer& answer, const Terminal& terminal) {
     for (std::size_t i = 0; i < std::min(answer.suggestions.size(), most_suggestions); ++i) {
         const Suggestion& suggestion = answer.suggestions[i];
         std::vector<std::string> pieces = words_of(suggestion.summary + (suggestion.flags.empty() ? "" : ":"));
-        for (std::string& flag : with_values(suggestion.flags)) pieces.push_back(std::move(flag));
+        for (const std::string& flag : with_values(suggestion.flags)) pieces.push_back(printable(flag));
         text += wrapped("    " + pad_right(word_of(suggestion.verdict, terminal), 7), pieces);
     }
     return text;
 }
 
-std::string run_line(const std::string& command) { return wrapped("  run: ", with_values(words_of(command)), " \\"); }
+std::string run_line(const std::string& command) {
+    return wrapped("  run: ", with_values(words_of(printable(command))), " \\");
+}
 
 /// The command to run: of the question, or of the first change that helps.
 std::string command_line(const Answer& answer) {

@@ -8,6 +8,13 @@
 namespace vramfit {
 namespace {
 
+#ifdef __GLIBCXX__
+// Without going back in the text: a hostile pattern takes no more time than its length times that of the name.
+constexpr auto syntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
+#else
+constexpr auto syntax = std::regex::ECMAScript;
+#endif
+
 // The parser of the standard library descends into parentheses; no pattern for tensors' names is longer.
 constexpr std::size_t longest_pattern = 1000;
 
@@ -16,7 +23,7 @@ std::regex compiled(const std::string& pattern) {
         throw Error("the pattern " + quote(pattern) + " is too long: at most " + std::to_string(longest_pattern) +
                     " characters");
     try {
-        return std::regex(pattern);
+        return std::regex(pattern, syntax);
     } catch (const std::regex_error&) { // whose text differs from library to library
         throw Error("the pattern " + quote(pattern) +
                     " is no regular expression; one would be exps, or blk\\.[0-9]\\.ffn");

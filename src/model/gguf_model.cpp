@@ -7,6 +7,7 @@
 #include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
 #include "vramfit/model/architecture.hpp"
+#include "vramfit/model/check_counts.hpp"
 #include "vramfit/model/file_type.hpp"
 
 #include <algorithm>
@@ -68,15 +69,36 @@ void require(const GgufHeader& header, const Hparams& hparams, std::span<const s
     }
 }
 
+/// Numbers from which caches are sized, under the names that they have in files. llama.cpp refuses a file that has text
+/// in their place.
+constexpr std::array<std::string_view, 8> sizing_keys = {
+    "block_count",          "context_length",          "embedding_length",     "feed_forward_length",
+    "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length"};
+
 /// What llama.cpp wants of every model (llama-model.cpp, `load_hparams`).
 void check_hparams(const GgufHeader& header, const Hparams& hparams) {
+    const std::string prefix = std::string(header.architecture()) + ".";
+    for (const std::string_view key : sizing_keys) {
+        const GgufValue* const value = header.find(prefix + std::string(key));
+        const bool number =
+            value == nullptr ||
+            (!value->is_text && std::ranges::all_of(value->numbers, [](double n) { return std::isfinite(n); }));
+        if (!number)
+            throw Error(header.file + ": the key " + shown(prefix) + std::string(key) +
+                        " is no number; a file that llama.cpp's converter made has one");
+    }
     constexpr std::array<std::string_view, 3> needed = {"block_count", "context_length", "embedding_length"};
-    constexpr double most_blocks = 4096; // far above every model
     require(header, hparams, needed, ", which llama.cpp needs");
-    const double n_block = hparams.get("block_count", 0);
-    if (!(n_block >= 1 && n_block <= most_blocks))
-        throw Error(header.file + ": the key " + shown(header.architecture()) +
-                    ".block_count is out of range: 1 to 4096 would be right");
+    check_counts(hparams, header.file + ": the key " + shown(prefix));
+}
+
+/// llama.cpp refuses a token embedding of another width than the metadata say (llama-model-loader.cpp, `check_tensor_dims`).
+void check_embedding(const GgufHeader& header, const Hparams& hparams) {
+    const auto table = std::ranges::find(header.tensors, "token_embd.weight", &GgufTensor::name);
+    const auto n_embd = static_cast<std::uint64_t>(hparams.get("embedding_length", 0));
+    if (table != header.tensors.end() && table->ne[0] != n_embd)
+        throw Error(header.file + ": the rows of token_embd.weight have " + std::to_string(table->ne[0]) +
+                    " elements, but embedding_length is " + std::to_string(n_embd));
 }
 
 bool is_described(std::string_view architecture) {
@@ -137,6 +159,7 @@ SourcedModel model_of(const GgufHeader& header, std::string id) {
     model.source = "gguf";
     model.hparams = hparams_of(header);
     check_hparams(header, model.hparams);
+    check_embedding(header, model.hparams);
     if (is_described(header.architecture())) {
         model.architecture = bundled_architecture(header.architecture());
     } else {

@@ -153,7 +153,7 @@ HfMapping mapping_of(const HfKeys& keys) {
     return mapping;
 }
 
-void check_counts(const Hparams& hparams, const std::string& shown) {
+void check_required(const Hparams& hparams, const std::string& shown) {
     constexpr double most = 2147483647; // what llama.cpp's positions and tokens can count
     for (const char* key : {"embedding_length", "vocab_size", "context_length"}) {
         const double value = hparams.get(key, 0);
@@ -181,7 +181,7 @@ SourcedModel translate(const Json& config, std::string_view shown, std::string_v
     model.architecture = bundled_architecture(mapping.architecture);
     std::vector<std::string> optional;
     Translation(mapping, keys).fill(model, optional);
-    check_counts(model.hparams, keys.shown());
+    check_required(model.hparams, keys.shown());
     try {
         instantiate_tensors(model, optional);
     } catch (const Error& e) {

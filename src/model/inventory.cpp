@@ -1,6 +1,7 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/model/architecture.hpp"
+#include "vramfit/model/check_counts.hpp"
 #include "vramfit/model/evaluator.hpp"
 
 #include <algorithm>
@@ -102,6 +103,7 @@ void instantiate_tensors(Model& model, const std::vector<std::string>& optional)
     if (model.n_block() == 0 || model.n_block() > max_blocks)
         throw Error("block_count of " + model.id + " is " + std::to_string(model.n_block()) + "; 1 to " +
                     std::to_string(max_blocks) + " would be right");
+    check_counts(model.hparams, model.id + ": ");
     Inventory(model, optional).fill();
 }
 

@@ -201,9 +201,24 @@ TEST_CASE("metadata that makes no model is refused by its key", "[gguf]") {
     };
     for (const double n : {0.0, -1.0, 1e9, 0.5})
         CHECK(contains(model_error(blocks(n), ""), "llama.block_count is out"));
-    CHECK(contains(model_error(blocks(NAN), ""), "has no key llama.block_count"));
+    CHECK(contains(model_error(blocks(NAN), ""), "the key llama.block_count is no number"));
     const auto text = [](GgufWriter& w) { w.text("general.architecture", "llama").text("llama.block_count", "2"); };
-    CHECK(contains(model_error(text, ""), "has no key llama.block_count"));
+    CHECK(contains(model_error(text, ""), "the key llama.block_count is no number"));
+    const auto heads = [](const char* key, double n) {
+        return [=](GgufWriter& w) {
+            w.text("general.architecture", "llama").u32("llama.context_length", 1).u32("llama.embedding_length", 64);
+            w.u32("llama.block_count", 1).f32(key, static_cast<float>(n));
+        };
+    };
+    for (const double n : {-1.0, 4294967295.0, 2.5})
+        CHECK(contains(model_error(heads("llama.attention.head_count_kv", n), ""), "head_count_kv is out of range"));
+    CHECK(contains(model_error(heads("llama.attention.head_count_kv", NAN), ""), "head_count_kv is no number"));
+    const auto narrow = [](GgufWriter& w) {
+        w.text("general.architecture", "llama").u32("llama.context_length", 1).u32("llama.embedding_length", 64);
+        w.u32("llama.block_count", 1).tensor("token_embd.weight", {32, 8}, TensorType::f16);
+    };
+    CHECK(contains(model_error(narrow, ""),
+                   "the rows of token_embd.weight have 32 elements, but embedding_length is 64"));
     const auto beyond = [](GgufWriter& w) { w.tensor("blk.2.attn_q.weight", {64, 64}, TensorType::f16); };
     CHECK(contains(model_error(beyond), "\"blk.2.attn_q.weight\" lies in block 2, and the model has 2"));
     const auto far = [](GgufWriter& w) { w.tensor("blk.99999999999.attn_q.weight", {64}, TensorType::f16); };
