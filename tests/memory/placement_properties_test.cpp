@@ -84,7 +84,7 @@ TEST_CASE("weights are the same in sum wherever they lie, but for the second cop
     }
 }
 
-TEST_CASE("-ot exps=CPU is --cpu-moe, to the byte", "[placement]") {
+TEST_CASE("experts by -ot are those of --cpu-moe, to the byte", "[placement]") {
     for (const char* id : {"qwen3-30b-a3b", "gpt-oss-20b", "deepseek-v2-lite"}) {
         for (const std::uint32_t n_devices : {1, 2}) {
             INFO(id << ", devices " << n_devices);
