@@ -121,16 +121,16 @@ SourcedModel model_of(const Request& request, ModelSources sources) {
     return load_model(request.model, sources);
 }
 
-Answer answer(const Request& asked, const ModelSources& sources) {
-    SourcedModel loaded = model_of(asked, sources);
-    if (asked.quant) ask_for_quant(loaded, *asked.quant);
-    Request request = with_source(asked, loaded);
+Answer answer(const Request& request, const ModelSources& sources) {
+    SourcedModel loaded = model_of(request, sources);
+    if (request.quant) ask_for_quant(loaded, *request.quant);
+    const Request completed = with_source(request, loaded);
     std::vector<std::string> notes = std::move(loaded.notes);
-    if (!asked.n_ctx && loaded.n_ctx)
+    if (!request.n_ctx && loaded.n_ctx)
         notes.push_back("the context of " + std::to_string(*loaded.n_ctx) +
                         " is what the model's own settings ask for");
     Estimator estimator(std::move(loaded.model));
-    Answer result = answer(request, estimator);
+    Answer result = answer(completed, estimator);
     result.notes.insert(result.notes.end(), notes.begin(), notes.end());
     return result;
 }

@@ -16,7 +16,7 @@ struct ListingRequest {
 };
 
 /// Throws Error for more than one filter.
-ListingRequest read_listing_request(const ParsedArguments& arguments);
+ListingRequest read_listing_request(const ParsedArguments& parsed);
 
 /// The same of arguments that are still to be parsed. Throws Error for unknown options, too.
 ListingRequest read_listing_request(Arguments arguments);

@@ -116,7 +116,7 @@ Json json_of(const std::optional<DraftAnswer>& draft) {
 Json json_of(const AdapterAnswer& adapter) { return {{"name", adapter.name}, {"bytes", adapter.bytes}}; }
 
 Json totals_of(const Answer& answer) {
-    DeviceMemory sum = answer.host;
+    HostMemory sum = answer.host;
     for (const DeviceAnswer& device : answer.devices) {
         sum.weights += device.memory.weights;
         sum.kv_cache += device.memory.kv_cache;
