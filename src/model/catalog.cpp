@@ -73,6 +73,7 @@ const embedded::Entry& resolve(std::string_view name) {
     if (entries.empty()) throw_unknown_model(name, {});
     if (entries.size() > 1) {
         std::vector<std::string> ids;
+        ids.reserve(entries.size());
         for (const std::uint32_t entry : entries) ids.emplace_back(models[entry].id);
         throw Error("model " + quote(name) + " may mean " + enumerated(ids) + "; give one of these names");
     }
