@@ -64,8 +64,9 @@ std::uint64_t reported_memory(const Machine& machine, const DrmCard& card) {
 /// it small (256 MiB). Lines of `resource` are first and last address and kind, 0x2000 of which is "can be prefetched".
 std::uint64_t window_of(const Machine& machine, const DrmCard& card) {
     const auto resource = machine.read(card.folder + "/device/resource");
+    if (!resource) return 0;
     std::uint64_t largest = 0;
-    for (const std::string_view line : lines_of(resource ? *resource : "")) {
+    for (const std::string_view line : lines_of(*resource)) {
         const std::size_t first = line.find(' ');
         const std::size_t second = line.find(' ', first + 1);
         if (first == std::string_view::npos || second == std::string_view::npos) continue;
