@@ -189,8 +189,7 @@ TEST_CASE("a config that makes no model is one line that names the key", "[hf]")
     CHECK(contains(with(R"({"num_hidden_layers":-1})"), "1 to 4096 would be right"));
     CHECK(contains(with(R"({"num_attention_heads":0})"), "division by zero"));
     CHECK(contains(with(R"({"num_key_value_heads":-4})"), "attention.head_count_kv comes to -4"));
-    CHECK(
-        contains(with(R"({"intermediate_size":1e15,"vocab_size":2147483647})"), "feed_forward_length is out of range"));
+    CHECK(contains(with(R"({"intermediate_size":1e15,"vocab_size":2147483647})"), "vocab_size is out of range"));
     CHECK(contains(with(R"({"max_position_embeddings":0})"), "context_length comes to 0"));
     CHECK(contains(with(R"({"num_hidden_layers":[2]})"), "no error")); // a list of one is that one
     CHECK(contains(error_in("[1]"), "no JSON object"));
