@@ -49,14 +49,6 @@ bool matches(const Halves& h, const Tensor& matrix, bool embedding) {
     return matrix.ne[0] == h.a->ne[0] && matrix.ne[1] == h.b->ne[1] && h.a->ne[1] == h.b->ne[0];
 }
 
-Tensor tensor_of(const GgufTensor& t) {
-    Tensor tensor;
-    tensor.ne = t.ne;
-    tensor.n_dims = t.n_dims;
-    tensor.type = t.type;
-    return tensor;
-}
-
 } // namespace
 
 std::uint64_t LoraAdapter::widest() const {

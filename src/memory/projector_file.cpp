@@ -68,15 +68,6 @@ Encoder encoder_of(const GgufHeader& header, bool audio) {
     return e;
 }
 
-/// A tensor as the rules of buffers know it.
-Tensor tensor_of(const GgufTensor& t) {
-    Tensor tensor;
-    tensor.ne = t.ne;
-    tensor.n_dims = t.n_dims;
-    tensor.type = t.type;
-    return tensor;
-}
-
 } // namespace
 
 Projector read_projector(const GgufHeader& header) {

@@ -57,12 +57,9 @@ public:
         if (name.layer >= n_block_)
             throw Error(header_.file + ": tensor " + quote(tensor.name) + " lies in block " +
                         std::to_string(name.layer) + ", and the model has " + std::to_string(n_block_));
-        Tensor t;
+        Tensor t = tensor_of(tensor);
         t.name = name_index(name.name);
         t.layer = name.layer;
-        t.ne = tensor.ne;
-        t.n_dims = tensor.n_dims;
-        t.type = tensor.type;
         t.section = section_of(name);
         const auto known = templates_.find(name.name);
         if (known != templates_.end() && (known->second->section == TensorSection::layer) == (name.layer >= 0)) {
@@ -87,6 +84,14 @@ private:
 };
 
 } // namespace
+
+Tensor tensor_of(const GgufTensor& tensor) {
+    Tensor result;
+    result.ne = tensor.ne;
+    result.n_dims = tensor.n_dims;
+    result.type = tensor.type;
+    return result;
+}
 
 void add_gguf_tensors(Model& model, const GgufHeader& header) {
     TensorTable table(model, header);

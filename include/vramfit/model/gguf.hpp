@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vramfit/base/byte_stream.hpp"
+#include "vramfit/model/model.hpp"
 #include "vramfit/model/tensor_type.hpp"
 
 #include <array>
@@ -46,6 +47,9 @@ struct GgufTensor {
     std::uint64_t offset = 0; ///< from the beginning of the data
     std::uint64_t bytes = 0;  ///< without padding
 };
+
+/// Shape and type of a tensor as the rules of sizes know it; name and layer are left open.
+Tensor tensor_of(const GgufTensor& tensor);
 
 /// The head of a GGUF file: everything in front of the tensors' data.
 struct GgufHeader {

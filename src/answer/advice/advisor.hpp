@@ -93,6 +93,9 @@ Change context_change(const Advisor& advisor, Request request, std::uint64_t n_c
 Change cache_type_change(const Advisor& advisor, Request request, TensorType type);
 Change flash_attention_change(const Advisor& advisor, Request request);
 Change quant_change(const Advisor& advisor, Request request, FileType type);
+/// The experts of so many first layers on the host, and so many layers on the devices: of the advisor's own request.
+Change experts_change(const Advisor& advisor, std::uint64_t n_layers, std::string summary);
+Change layers_change(const Advisor& advisor, std::uint64_t n_layers, std::string summary);
 
 /// The file types that people publish and that are smaller than the base's, largest first, those alone that can be made.
 /// Each with its exact size.

@@ -6,33 +6,23 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace vramfit {
 namespace {
 
-Change experts_change(const Advisor& advisor, std::uint64_t n_layers) {
-    Change change;
-    change.kind = "n_cpu_moe";
-    change.summary = "the experts of " + std::to_string(n_layers) + " of " + std::to_string(advisor.model().n_layer()) +
-                     " layers on the CPU (slower)";
-    change.set = {{"n_cpu_moe", n_layers}};
-    change.flags = {advisor.runtime().flag("n_cpu_moe"), std::to_string(n_layers)};
-    change.request = advisor.request();
-    change.request.n_cpu_moe = static_cast<std::uint32_t>(n_layers);
-    return change;
+Change fewer_experts(const Advisor& advisor, std::uint64_t n_layers) {
+    return experts_change(advisor, n_layers,
+                          "the experts of " + std::to_string(n_layers) + " of " +
+                              std::to_string(advisor.model().n_layer()) + " layers on the CPU (slower)");
 }
 
-Change layers_change(const Advisor& advisor, std::uint64_t n_layers) {
-    Change change;
-    change.kind = "gpu_layers";
-    change.summary = n_layers == 0 ? "all layers on the CPU (much slower)"
-                                   : std::to_string(n_layers) + " of " + std::to_string(advisor.model().n_block() + 1) +
-                                         " layers on the GPU, the others on the CPU (much slower)";
-    change.set = {{"gpu_layers", n_layers}};
-    change.flags = {advisor.runtime().flag("gpu_layers"), std::to_string(n_layers)};
-    change.request = advisor.request();
-    change.request.n_gpu_layers = static_cast<std::int64_t>(n_layers);
-    return change;
+Change fewer_layers(const Advisor& advisor, std::uint64_t n_layers) {
+    return layers_change(advisor, n_layers,
+                         n_layers == 0
+                             ? "all layers on the CPU (much slower)"
+                             : std::to_string(n_layers) + " of " + std::to_string(advisor.model().n_block() + 1) +
+                                   " layers on the GPU, the others on the CPU (much slower)");
 }
 
 /// Looks for the least of a change that gives `fit`, and where none does and there was no fit at all, `tight`.
@@ -57,13 +47,35 @@ void advise_least(Advisor& advisor, std::uint64_t now, Make make, Search search)
 
 } // namespace
 
+Change experts_change(const Advisor& advisor, std::uint64_t n_layers, std::string summary) {
+    Change change;
+    change.kind = "n_cpu_moe";
+    change.summary = std::move(summary);
+    change.set = {{"n_cpu_moe", n_layers}};
+    change.flags = {advisor.runtime().flag("n_cpu_moe"), std::to_string(n_layers)};
+    change.request = advisor.request();
+    change.request.n_cpu_moe = static_cast<std::uint32_t>(n_layers);
+    return change;
+}
+
+Change layers_change(const Advisor& advisor, std::uint64_t n_layers, std::string summary) {
+    Change change;
+    change.kind = "gpu_layers";
+    change.summary = std::move(summary);
+    change.set = {{"gpu_layers", n_layers}};
+    change.flags = {advisor.runtime().flag("gpu_layers"), std::to_string(n_layers)};
+    change.request = advisor.request();
+    change.request.n_gpu_layers = static_cast<std::int64_t>(n_layers);
+    return change;
+}
+
 void advise_experts(Advisor& advisor) {
     const std::uint64_t now = advisor.request().n_cpu_moe;
     const std::uint64_t all = advisor.model().n_layer();
     const bool moe = advisor.model().hparams.get("expert_count", 0) > 0;
     if (!moe || now >= all || advisor.base().verdict == Verdict::refused) return;
     if (!advisor.may_help(advisor.worst().memory.weights)) return;
-    advise_least(advisor, now, experts_change, [&](const Spare& spare) { return first_that_fits(now, all, spare); });
+    advise_least(advisor, now, fewer_experts, [&](const Spare& spare) { return first_that_fits(now, all, spare); });
 }
 
 void advise_gpu_layers(Advisor& advisor) {
@@ -72,7 +84,7 @@ void advise_gpu_layers(Advisor& advisor) {
     const auto now = static_cast<std::uint64_t>(asked < 0 ? all : std::min(asked, all));
     if (now < 1 || advisor.base().verdict == Verdict::refused) return;
     if (!advisor.may_help(advisor.worst().memory.sum())) return;
-    advise_least(advisor, now, layers_change, [&](const Spare& spare) { return last_that_fits(0, now, spare); });
+    advise_least(advisor, now, fewer_layers, [&](const Spare& spare) { return last_that_fits(0, now, spare); });
 }
 
 } // namespace vramfit

@@ -14,29 +14,17 @@ std::int64_t spare_of_devices(Trial trial, Verdict goal) {
     return trial.spare(goal);
 }
 
-Change layers_change(const Advisor& advisor, std::uint64_t n_layers) {
-    Change change;
-    change.kind = "gpu_layers";
-    change.summary = std::to_string(n_layers) + " of " + std::to_string(advisor.model().n_block() + 1) +
-                     " layers on the GPU instead of in RAM";
-    change.set = {{"gpu_layers", n_layers}};
-    change.flags = {advisor.runtime().flag("gpu_layers"), std::to_string(n_layers)};
-    change.request = advisor.request();
-    change.request.n_gpu_layers = static_cast<std::int64_t>(n_layers);
-    return change;
+Change more_layers(const Advisor& advisor, std::uint64_t n_layers) {
+    return layers_change(advisor, n_layers,
+                         std::to_string(n_layers) + " of " + std::to_string(advisor.model().n_block() + 1) +
+                             " layers on the GPU instead of in RAM");
 }
 
-Change experts_change(const Advisor& advisor, std::uint64_t n_layers) {
-    Change change;
-    change.kind = "n_cpu_moe";
-    change.summary = n_layers == 0 ? "all experts on the GPU instead of in RAM"
-                                   : "the experts of only " + std::to_string(n_layers) + " of " +
-                                         std::to_string(advisor.model().n_layer()) + " layers in RAM";
-    change.set = {{"n_cpu_moe", n_layers}};
-    change.flags = {advisor.runtime().flag("n_cpu_moe"), std::to_string(n_layers)};
-    change.request = advisor.request();
-    change.request.n_cpu_moe = static_cast<std::uint32_t>(n_layers);
-    return change;
+Change more_experts(const Advisor& advisor, std::uint64_t n_layers) {
+    return experts_change(advisor, n_layers,
+                          n_layers == 0 ? "all experts on the GPU instead of in RAM"
+                                        : "the experts of only " + std::to_string(n_layers) + " of " +
+                                              std::to_string(advisor.model().n_layer()) + " layers in RAM");
 }
 
 /// Goes as far as the devices allow, which takes most from the computer's memory, and keeps that where it is enough.
@@ -67,12 +55,12 @@ void advise_ram(Advisor& advisor) {
     const std::int64_t n_layers = base.deployment.placement.n_gpu_layers;
     if (n_layers >= 0 && static_cast<std::uint64_t>(n_layers) < all_layers) {
         const auto now = static_cast<std::uint64_t>(n_layers);
-        advise_most(advisor, now, layers_change,
+        advise_most(advisor, now, more_layers,
                     [&](const Spare& spare) { return last_that_fits(now, all_layers, spare); });
     }
     const std::uint64_t now = std::min<std::uint64_t>(advisor.request().n_cpu_moe, advisor.model().n_layer());
     if (now > 0)
-        advise_most(advisor, now, experts_change, [&](const Spare& spare) { return first_that_fits(0, now, spare); });
+        advise_most(advisor, now, more_experts, [&](const Spare& spare) { return first_that_fits(0, now, spare); });
 }
 
 } // namespace vramfit
