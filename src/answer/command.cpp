@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string_view>
 
@@ -15,10 +16,17 @@ constexpr std::int64_t safe_all = 999;  // for the models that have more
 /// Puts words behind each other, a flag only where its setting was said.
 class Line {
 public:
-    explicit Line(const RuntimeProfile& runtime) : runtime_(runtime), text_(runtime.program) {}
+    explicit Line(const RuntimeProfile& runtime) : runtime_(runtime) {}
 
     void value(std::string_view setting, const std::string& value) {
-        text_ += ' ' + runtime_.flag(setting) + ' ' + value;
+        if (!runtime_.can_set(setting)) {
+            add(command_.unsaid, std::string(setting));
+            return;
+        }
+        const RuntimeProfile::Written written = runtime_.written(setting, value);
+        std::string text;
+        for (const std::string& word : written.words) text += (text.empty() ? "" : " ") + word;
+        if (!text.empty()) add(said_[static_cast<std::size_t>(written.style)], text);
     }
     void number(std::string_view setting, const std::optional<std::uint64_t>& number) {
         if (number) value(setting, std::to_string(*number));
@@ -27,13 +35,29 @@ public:
         if (type) value(setting, std::string(traits(*type).name));
     }
     void bare(std::string_view setting, bool said) {
-        if (said) text_ += ' ' + runtime_.flag(setting);
+        if (said) value(setting, "");
     }
-    const std::string& text() const { return text_; }
+    Command command() const {
+        Command command = command_;
+        for (const std::string& variable : said(RuntimeProfile::Style::environment)) command.text += variable + ' ';
+        command.text += runtime_.program;
+        for (const std::string& flag : said(RuntimeProfile::Style::flag)) command.text += ' ' + flag;
+        command.elsewhere = said(RuntimeProfile::Style::elsewhere);
+        return command;
+    }
 
 private:
+    const std::vector<std::string>& said(RuntimeProfile::Style style) const {
+        return said_[static_cast<std::size_t>(style)];
+    }
+    /// Two settings may be one to the runtime.
+    static void add(std::vector<std::string>& texts, const std::string& text) {
+        if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
+    }
+
     const RuntimeProfile& runtime_;
-    std::string text_;
+    std::array<std::vector<std::string>, 3> said_; ///< by style
+    Command command_;
 };
 
 std::string shares_text(const std::vector<double>& shares) {
@@ -83,6 +107,17 @@ void add_companions(Line& line, const Request& request) {
     for (const std::string& adapter : request.adapters) line.value("lora", shell_word(adapter));
 }
 
+/// All layers, where the runtime has a word for them; else a number, and only where somebody asked or it is a flag: a
+/// runtime that is told elsewhere needs not be told what it tries anyway.
+void add_gpu_layers(Line& line, const Judge& judge, const Request& request) {
+    const RuntimeProfile& runtime = judge.runtime();
+    const std::int64_t n_layers = request.n_gpu_layers.value_or(gpu_layers_all);
+    if (n_layers < 0 && runtime.can_set("gpu_layers_all"))
+        line.bare("gpu_layers_all", true);
+    else if (n_layers >= 0 || runtime.flags.contains("gpu_layers"))
+        line.value("gpu_layers", gpu_layers_text(judge.model(), n_layers));
+}
+
 } // namespace
 
 std::string gpu_layers_text(const Model& model, std::int64_t n_gpu_layers) {
@@ -108,11 +143,12 @@ std::string model_file(const Model&, const Request&, FileType file_type) {
     return "MODEL-" + std::string(traits(file_type).name) + ".gguf";
 }
 
-std::string command_line(const Judge& judge, const Request& request, const std::string& file) {
-    Line line(judge.runtime());
-    line.value("model", file);
+Command command_of(const Judge& judge, const Request& request, const std::string& file) {
+    const RuntimeProfile& runtime = judge.runtime();
+    Line line(runtime);
+    if (runtime.can_set("model")) line.value("model", file);
     line.number("n_ctx", request.n_ctx);
-    line.value("gpu_layers", gpu_layers_text(judge.model(), request.n_gpu_layers.value_or(-1)));
+    add_gpu_layers(line, judge, request);
     if (!request.tensor_split.empty()) line.value("tensor_split", shares_text(request.tensor_split));
     if (request.split_mode) line.value("split_mode", split_mode_text(*request.split_mode));
     if (request.main_gpu > 0) line.number("main_gpu", request.main_gpu);
@@ -133,7 +169,11 @@ std::string command_line(const Judge& judge, const Request& request, const std::
     line.bare("embeddings", request.embeddings);
     line.bare("mtp", request.mtp);
     add_companions(line, request);
-    return line.text();
+    return line.command();
+}
+
+std::string command_line(const Judge& judge, const Request& request, const std::string& file) {
+    return command_of(judge, request, file).text;
 }
 
 } // namespace vramfit

@@ -16,6 +16,15 @@ std::string flash_attn_text(FlashAttention flash_attn);
 std::string model_file(const Model& model, const Request& request);
 std::string model_file(const Model& model, const Request& request, FileType file_type);
 
+/// How the runtime is told what a request says.
+struct Command {
+    std::string text;                   ///< for a shell: variables, program, flags
+    std::vector<std::string> elsewhere; ///< what is to be set in the runtime's window or files
+    std::vector<std::string> unsaid;    ///< settings that it does not have
+};
+
+Command command_of(const Judge& judge, const Request& request, const std::string& file);
+
 /// The runtime's command line for the request: what was said, the context, and the layers on the GPU.
 std::string command_line(const Judge& judge, const Request& request, const std::string& file);
 

@@ -46,9 +46,11 @@ TEST_CASE("llama-cli has one sequence and reserves logits for a whole batch") {
 
 TEST_CASE("a runtime takes over what the one that it is like says") {
     const RuntimeProfile cli = find_runtime("llama-cli");
-    CHECK(cli.flag("n_ctx") == "-c");
-    CHECK(cli.flag("cache_type_k") == "-ctk");
-    CHECK(cli.flag("n_cpu_moe") == "--n-cpu-moe");
+    CHECK(cli.flags.at("n_ctx") == "-c");
+    CHECK(cli.flags.at("cache_type_k") == "-ctk");
+    CHECK(cli.flags.at("n_cpu_moe") == "--n-cpu-moe");
+    CHECK(cli.written("n_ctx", "8192").words == std::vector<std::string>{"-c", "8192"});
+    CHECK(cli.written("swa_full").words == std::vector<std::string>{"--swa-full"});
     CHECK(cli.n_batch == 2048);
     CHECK(cli.n_ubatch == 512);
     CHECK(cli.cache_types.size() == 9);
@@ -72,18 +74,74 @@ TEST_CASE("an unknown runtime names near matches, one that is to come says so") 
     CHECK(error_of("zzz") == "unknown runtime \"zzz\"; llama.cpp and llama-cli are known");
 }
 
-TEST_CASE("every profile can write every setting and failure") {
+TEST_CASE("llama.cpp's command line says every setting; every profile has its failures") {
+    const RuntimeProfile llama = find_runtime("llama.cpp");
+    for (const char* setting : {"model",
+                                "n_ctx",
+                                "gpu_layers",
+                                "tensor_split",
+                                "n_cpu_moe",
+                                "cpu_moe",
+                                "cache_type_k",
+                                "cache_type_v",
+                                "flash_attn",
+                                "parallel",
+                                "kv_unified",
+                                "no_kv_unified",
+                                "n_batch",
+                                "n_ubatch",
+                                "no_op_offload",
+                                "no_kv_offload",
+                                "swa_full",
+                                "embeddings",
+                                "mtp",
+                                "split_mode",
+                                "main_gpu",
+                                "override_tensor",
+                                "mmproj",
+                                "no_mmproj",
+                                "model_draft",
+                                "ngl_draft",
+                                "lora",
+                                "cache_type_k_draft",
+                                "cache_type_v_draft"})
+        CHECK(llama.flags.contains(setting));
     for (const RuntimeProfile& p : runtimes()) {
         INFO(p.id);
-        for (const char* setting :
-             {"model",        "n_ctx",        "gpu_layers",    "tensor_split",   "n_cpu_moe",  "cpu_moe",
-              "cache_type_k", "cache_type_v", "flash_attn",    "parallel",       "kv_unified", "no_kv_unified",
-              "n_batch",      "n_ubatch",     "no_op_offload", "no_kv_offload",  "swa_full",   "embeddings",
-              "mtp",          "split_mode",   "main_gpu",      "override_tensor"})
-            CHECK(p.flags.contains(setting));
         for (const char* part : {"weights", "kv_cache", "recurrent_state", "compute"}) CHECK(p.failures.contains(part));
         for (const char* backend : {"cuda", "rocm", "metal", "vulkan"}) CHECK(p.buffers.contains(backend));
     }
+}
+
+TEST_CASE("a setting is a flag, a variable or a line elsewhere; what a runtime lacks cannot be said") {
+    using Words = std::vector<std::string>;
+    RuntimeProfile p;
+    p.flags = {{"n_ctx", "--context"}, {"model", ""}, {"flash_attn", "--noflash"}};
+    p.environment = {{"cache_type_k", "X_KV"}};
+    p.elsewhere = {{"n_batch", "PARAMETER num_batch {value}"}};
+    p.values = {{"flash_attn", {{"off", ""}}}};
+    CHECK(p.written("n_ctx", "8192").words == Words{"--context", "8192"});
+    CHECK(p.written("model", "M").words == Words{"M"}); // by its place alone
+    CHECK(p.written("flash_attn", "off").words == Words{"--noflash"});
+    CHECK(p.written("flash_attn", "on").words.empty()); // what it does anyway
+    CHECK(p.written("cache_type_k", "q8_0").words == Words{"X_KV=q8_0"});
+    CHECK(p.written("cache_type_k", "q8_0").style == RuntimeProfile::Style::environment);
+    CHECK(p.written("n_batch", "512").words == Words{"PARAMETER num_batch 512"});
+    CHECK(p.written("n_batch", "512").style == RuntimeProfile::Style::elsewhere);
+    CHECK(p.can_set("n_batch"));
+    CHECK_FALSE(p.can_set("parallel"));
+}
+
+TEST_CASE("a default context depends on the memory of all GPUs, and is no larger than what the model was trained for") {
+    RuntimeProfile p;
+    CHECK(p.default_context(24 * gib, 131072) == 131072);
+    p.default_ctx = {{48 * gib, 262144}, {24 * gib, 32768}, {0, 4096}};
+    CHECK(p.default_context(24 * gib - 1, 131072) == 4096);
+    CHECK(p.default_context(24 * gib, 131072) == 32768);
+    CHECK(p.default_context(48 * gib, 131072) == 131072);
+    CHECK(p.default_context(48 * gib, 1048576) == 262144);
+    CHECK(p.default_context(48 * gib, 0) == 262144);
+    CHECK(p.default_context(8 * gib, 2048) == 2048);
 }
 
 namespace {
@@ -118,17 +176,20 @@ TEST_CASE("malformed data about runtimes is an error, whatever is wrong with it"
 
 TEST_CASE("what a runtime's entry gets wrong is named") {
     const auto with = [](std::string rows, std::string slots, std::string type) {
-        return R"({"not_yet": [], "runtimes": [{"id": "a", "program": "a", "aliases": [],
-          "slots": {"default": )" +
+        return R"({"not_yet": [], "runtimes": [{"id": "a", "program": "a", "version": "1", "aliases": [],
+          "context": {"default": "trained", "reserved": "load"}, "attention": {"flash_attn": "auto"},
+          "compute_measured": true, "slots": {"default": )" +
                slots + R"(, "unified": true, "unified_when_given": true},
           "outputs": {"rows": ")" +
                rows + R"(", "rows_with_embeddings": "batch", "draft_tokens": 0},
           "batch": {"n_batch": 1, "n_ubatch": 1}, "least_ctx": {"tokens": 1},
           "host": {"prompt_cache_mib": 1, "checkpoints": 1, "checkpoint_step": 1}, "cache_types": {"types": [")" +
-               type + R"("]}, "flags": {}, "failures": {"allocation": {}, "buffers": {}}}]})";
+               type + R"("]}, "failures": {"allocation": {}, "buffers": {}}}]})";
     };
     CHECK(error_in(with("rows", "1", "f16")) == "runtimes.json: rows must be slots or batch, not \"rows\"");
     CHECK(error_in(with("slots", "-1", "f16")) == "runtimes.json: default must be a whole number");
     CHECK(error_in(with("slots", "1", "f17")) == "runtimes.json: unknown cache type \"f17\"");
-    CHECK(error_in(with("slots", "1", "f16")) == "runtimes.json: \"a\" lacks the flag model");
+    CHECK(error_in(with("slots", "1", "f16")) == "runtimes.json: \"a\" lacks the failure weights");
+    CHECK(error_in(with("slots", "1", R"(f16"]}, "flags": {"n_ctxt": "-c"}, "x": {"y": [")")) ==
+          "runtimes.json: unknown setting \"n_ctxt\" among the flags");
 }

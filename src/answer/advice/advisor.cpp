@@ -8,12 +8,22 @@
 
 namespace vramfit {
 
+void Change::write(const RuntimeProfile& runtime, std::string_view setting, const std::string& value) {
+    possible = possible && runtime.can_set(setting);
+    if (!possible) return;
+    const std::vector<std::string> words = runtime.written(setting, value).words;
+    const bool said =
+        std::ranges::search(flags, words).begin() != flags.end(); // two settings may be one to the runtime
+    if (!said) flags.insert(flags.end(), words.begin(), words.end());
+}
+
 Change both(const Change& first, const Change& second) {
     Change change = second;
     change.kind = first.kind;
     change.summary = first.summary + ", and " + second.summary;
     change.set.insert(change.set.begin(), first.set.begin(), first.set.end());
     change.flags.insert(change.flags.begin(), first.flags.begin(), first.flags.end());
+    change.possible = first.possible && second.possible;
     if (change.file.empty()) change.file = first.file;
     return change;
 }
@@ -51,7 +61,7 @@ bool Advisor::leaves_device(const Trial& trial) const {
 }
 
 void Advisor::keep(const Change& change, const Trial& trial) {
-    if (!helps(trial.verdict)) return;
+    if (!change.possible || !helps(trial.verdict)) return;
     Suggestion s;
     s.kind = change.kind;
     s.summary = change.summary;
@@ -70,6 +80,7 @@ void Advisor::keep(const Change& change, const Trial& trial) {
 }
 
 Verdict Advisor::consider(const Change& change) {
+    if (!change.possible) return Verdict::refused;
     const Trial trial = judge_.attempt(change.request);
     if (leaves_device(trial)) return Verdict::refused;
     keep(change, trial);

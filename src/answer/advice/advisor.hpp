@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,12 @@ struct Change {
     std::string summary;
     std::vector<std::pair<std::string, SettingValue>> set;
     std::vector<std::string> flags;
-    std::string file; ///< of the model, where the change is another one; else empty
-    Request request;  ///< with the change made
+    std::string file;     ///< of the model, where the change is another one; else empty
+    Request request;      ///< with the change made
+    bool possible = true; ///< the runtime can be told so
+
+    /// Adds the words that give the setting that value.
+    void write(const RuntimeProfile& runtime, std::string_view setting, const std::string& value = "");
 };
 
 /// Both changes at once; the second was made to the request of the first.

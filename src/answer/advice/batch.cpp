@@ -22,18 +22,18 @@ Change slots_change(const Advisor& advisor, std::uint64_t n_slots) {
     change.summary = (n_slots == 1 ? "one slot" : std::to_string(n_slots) + " slots") + std::string(" instead of ") +
                      std::to_string(context.n_seqs);
     change.set = {{"parallel", n_slots}};
-    change.flags = {runtime.flag("parallel"), std::to_string(n_slots)};
+    change.write(runtime, "parallel", std::to_string(n_slots));
     change.request = advisor.request();
     change.request.parallel = n_slots;
     if (context.n_stream > 1) {
         const std::uint64_t n_ctx = n_slots * context.n_ctx_seq;
         change.summary += ", each with " + std::to_string(context.n_ctx_seq) + " tokens as before";
         change.set.emplace_back("n_ctx", n_ctx);
-        change.flags.insert(change.flags.end(), {runtime.flag("n_ctx"), std::to_string(n_ctx)});
+        change.write(runtime, "n_ctx", std::to_string(n_ctx));
         change.request.n_ctx = n_ctx;
     } else if (n_slots > 1) { // slots that are asked for do not share a cache unless that is said, too
         change.set.emplace_back("kv_unified", true);
-        change.flags.push_back(runtime.flag("kv_unified"));
+        change.write(runtime, "kv_unified");
         change.request.kv_unified = true;
     }
     return change;
@@ -48,7 +48,8 @@ Change unified_change(const Advisor& advisor) {
     change.summary = "one cache of " + std::to_string(context.n_ctx_seq) + " tokens that all " +
                      std::to_string(context.n_seqs) + " slots share";
     change.set = {{"kv_unified", true}, {"n_ctx", context.n_ctx_seq}};
-    change.flags = {runtime.flag("kv_unified"), runtime.flag("n_ctx"), std::to_string(context.n_ctx_seq)};
+    change.write(runtime, "kv_unified");
+    change.write(runtime, "n_ctx", std::to_string(context.n_ctx_seq));
     change.request = advisor.request();
     change.request.kv_unified = true;
     change.request.n_ctx = context.n_ctx_seq;
@@ -60,7 +61,7 @@ Change ubatch_change(const Advisor& advisor, std::uint64_t n_ubatch) {
     change.kind = "ubatch";
     change.summary = "prompts in batches of " + std::to_string(n_ubatch) + " tokens (slower to read)";
     change.set = {{"n_ubatch", n_ubatch}};
-    change.flags = {advisor.runtime().flag("n_ubatch"), std::to_string(n_ubatch)};
+    change.write(advisor.runtime(), "n_ubatch", std::to_string(n_ubatch));
     change.request = advisor.request();
     change.request.n_ubatch = n_ubatch;
     return change;

@@ -32,13 +32,14 @@ Change cache_type_change(const Advisor& advisor, Request request, TensorType typ
     change.kind = "cache_type";
     change.summary = "the KV cache in " + name + loss_of(type);
     change.set = {{"cache_type_k", name}, {"cache_type_v", name}};
-    change.flags = {advisor.runtime().flag("cache_type_k"), name, advisor.runtime().flag("cache_type_v"), name};
+    change.write(advisor.runtime(), "cache_type_k", name);
+    change.write(advisor.runtime(), "cache_type_v", name);
     request.type_k = request.type_v = type;
     if (traits(type).quantized && request.flash_attn == FlashAttention::off) {
         // llama-context.cpp refuses a quantized V cache without flash attention.
         change.summary += ", with flash attention, which it needs";
         change.set.emplace_back("flash_attn", true);
-        change.flags.insert(change.flags.end(), {advisor.runtime().flag("flash_attn"), "on"});
+        change.write(advisor.runtime(), "flash_attn", "on");
         request.flash_attn = FlashAttention::on;
     }
     change.request = std::move(request);
@@ -50,7 +51,7 @@ Change flash_attention_change(const Advisor& advisor, Request request) {
     change.kind = "flash_attn";
     change.summary = "flash attention on (no loss)";
     change.set = {{"flash_attn", true}};
-    change.flags = {advisor.runtime().flag("flash_attn"), "on"};
+    change.write(advisor.runtime(), "flash_attn", "on");
     request.flash_attn = FlashAttention::on;
     change.request = std::move(request);
     return change;

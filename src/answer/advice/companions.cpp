@@ -17,7 +17,7 @@ void advise_projector(Advisor& advisor) {
     if (!advisor.may_help(advisor.worst().memory.projector)) return;
     Change change = change_of(advisor, "mmproj", "the projector on the CPU (images take longer)");
     change.set = {{"mmproj_offload", false}};
-    change.flags = {advisor.runtime().flag("no_mmproj")};
+    change.write(advisor.runtime(), "no_mmproj");
     change.request.projector_offload = false;
     advisor.consider(change);
 }
@@ -30,8 +30,8 @@ void advise_draft_cache(Advisor& advisor) {
     Change change = change_of(advisor, "draft", "the draft model's cache in q8_0");
     const std::string type(traits(TensorType::q8_0).name);
     change.set = {{"cache_type_k_draft", type}, {"cache_type_v_draft", type}};
-    change.flags = {advisor.runtime().flag("cache_type_k_draft"), type, advisor.runtime().flag("cache_type_v_draft"),
-                    type};
+    change.write(advisor.runtime(), "cache_type_k_draft", type);
+    change.write(advisor.runtime(), "cache_type_v_draft", type);
     change.request.draft->type_k = change.request.draft->type_v = TensorType::q8_0;
     advisor.consider(change);
 }

@@ -10,7 +10,7 @@ Change context_change(const Advisor& advisor, Request request, std::uint64_t n_c
     change.summary = "a context of " + std::to_string(n_ctx) + " instead of " +
                      std::to_string(advisor.base().estimate.context.n_ctx);
     change.set = {{"n_ctx", n_ctx}};
-    change.flags = {advisor.runtime().flag("n_ctx"), std::to_string(n_ctx)};
+    change.write(advisor.runtime(), "n_ctx", std::to_string(n_ctx));
     request.n_ctx = n_ctx;
     change.request = std::move(request);
     return change;

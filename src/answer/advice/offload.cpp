@@ -52,7 +52,7 @@ Change experts_change(const Advisor& advisor, std::uint64_t n_layers, std::strin
     change.kind = "n_cpu_moe";
     change.summary = std::move(summary);
     change.set = {{"n_cpu_moe", n_layers}};
-    change.flags = {advisor.runtime().flag("n_cpu_moe"), std::to_string(n_layers)};
+    change.write(advisor.runtime(), "n_cpu_moe", std::to_string(n_layers));
     change.request = advisor.request();
     change.request.n_cpu_moe = static_cast<std::uint32_t>(n_layers);
     return change;
@@ -63,7 +63,7 @@ Change layers_change(const Advisor& advisor, std::uint64_t n_layers, std::string
     change.kind = "gpu_layers";
     change.summary = std::move(summary);
     change.set = {{"gpu_layers", n_layers}};
-    change.flags = {advisor.runtime().flag("gpu_layers"), std::to_string(n_layers)};
+    change.write(advisor.runtime(), "gpu_layers", std::to_string(n_layers));
     change.request = advisor.request();
     change.request.n_gpu_layers = static_cast<std::int64_t>(n_layers);
     return change;

@@ -23,7 +23,7 @@ Change quant_change(const Advisor& advisor, Request request, FileType type) {
     change.summary = "weights in " + name;
     change.set = {{"quant", name}};
     change.file = model_file(advisor.model(), request, type);
-    change.flags = {advisor.runtime().flag("model"), change.file};
+    if (advisor.runtime().can_set("model")) change.write(advisor.runtime(), "model", change.file);
     request.quant = name;
     change.request = std::move(request);
     return change;
