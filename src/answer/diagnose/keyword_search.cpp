@@ -9,6 +9,7 @@ KeywordSearch::KeywordSearch(std::span<const std::string_view> keywords)
     : keywords_(keywords.begin(), keywords.end()),
       shift_(1U << 16U, least_length - 1),
       slot_(1U << 16U, 0) {
+    candidates_.reserve(keywords_.size());
     std::vector<std::vector<std::uint16_t>> slots;
     for (std::size_t k = 0; k < keywords_.size(); ++k) {
         assert(keywords_[k].size() >= least_length);
@@ -25,8 +26,8 @@ KeywordSearch::KeywordSearch(std::span<const std::string_view> keywords)
     }
     first_.assign(2, 0);
     for (const auto& slot : slots) {
-        order_.insert(order_.end(), slot.begin(), slot.end());
-        first_.push_back(static_cast<std::uint16_t>(order_.size()));
+        for (const std::uint16_t keyword : slot) candidates_.push_back({head_at(keywords_[keyword].data()), keyword});
+        first_.push_back(static_cast<std::uint16_t>(candidates_.size()));
     }
 }
 

@@ -17,7 +17,7 @@ public:
     /// Every keyword has `least_length` bytes or more.
     explicit KeywordSearch(std::span<const std::string_view> keywords);
 
-    static constexpr std::size_t least_length = 5;
+    static constexpr std::size_t least_length = 6;
 
     /// Calls `found(keyword, position)` for every place where a keyword stands, from left to right.
     template <typename Found>
@@ -29,8 +29,11 @@ public:
                 continue;
             }
             const std::size_t start = i + 2 - least_length;
+            const std::uint32_t head = head_at(text.data() + start);
             for (std::size_t k = first_[slot_[pair]]; k < first_[slot_[pair] + 1]; ++k) {
-                if (text.substr(start).starts_with(keywords_[order_[k]])) found(order_[k], start);
+                const Candidate& candidate = candidates_[k];
+                if (candidate.head == head && text.substr(start).starts_with(keywords_[candidate.keyword]))
+                    found(candidate.keyword, start);
             }
             ++i;
         }
@@ -43,11 +46,23 @@ private:
         return pair;
     }
 
+    static std::uint32_t head_at(const char* bytes) {
+        std::uint32_t head = 0;
+        std::memcpy(&head, bytes, sizeof head);
+        return head;
+    }
+
+    /// A keyword and its first bytes, which rule out most places without a look at the rest.
+    struct Candidate {
+        std::uint32_t head = 0;
+        std::uint16_t keyword = 0;
+    };
+
     std::vector<std::string_view> keywords_;
-    std::vector<std::uint8_t> shift_;  ///< by pair of bytes
-    std::vector<std::uint16_t> slot_;  ///< by pair of bytes whose shift is 0: index into first_
-    std::vector<std::uint16_t> first_; ///< into order_, where the keywords of a slot begin
-    std::vector<std::uint16_t> order_; ///< keywords by slot
+    std::vector<std::uint8_t> shift_;   ///< by pair of bytes
+    std::vector<std::uint16_t> slot_;   ///< by pair of bytes whose shift is 0: index into first_
+    std::vector<std::uint16_t> first_;  ///< into candidates_, where the keywords of a slot begin
+    std::vector<Candidate> candidates_; ///< by slot
 };
 
 } // namespace vramfit

@@ -50,6 +50,20 @@ std::uint64_t Load::on_device(std::string_view wanted) const {
     return total;
 }
 
+bool is_same_attempt(const Load& a, const Load& b) {
+    const bool named = !a.path.empty() || !a.name.empty();
+    if (!named || a.path != b.path || a.name != b.name || a.options != b.options) return false;
+    for (const std::string_view key : {"n_ctx", "n_parallel", "n_batch", "n_ubatch", "gpu_layers"}) {
+        const OptionalLogged mine = a.number(key), other = b.number(key);
+        if (mine && other && mine->value != other->value) return false;
+    }
+    for (const std::string_view key : {"cache_type_k", "cache_type_v", "flash_attn", "kv_unified"}) {
+        const auto mine = a.texts.find(key), other = b.texts.find(key);
+        if (mine != a.texts.end() && other != b.texts.end() && mine->second != other->second) return false;
+    }
+    return true;
+}
+
 bool is_host_buffer(std::string_view name) {
     return name == "CPU" || name.starts_with("CPU_") || name == "BLAS" || name == "AMX" || name.ends_with("_Host");
 }

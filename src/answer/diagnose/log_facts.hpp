@@ -93,6 +93,9 @@ struct Load {
     bool failed() const { return failure || other_error; }
 };
 
+/// Whether both loads are of one model, with the settings that memory depends on as far as both tell them.
+bool is_same_attempt(const Load& a, const Load& b);
+
 /// Buffers of the computer's own memory: "CPU", "CPU_Mapped", "CUDA_Host", "BLAS", "AMX". "Metal_Mapped" is the GPU's.
 bool is_host_buffer(std::string_view name);
 

@@ -1,8 +1,9 @@
 #include "log_reader.hpp"
 
 #include "keyword_search.hpp"
-#include "line_reader.hpp"
+#include "log_envelope.hpp"
 #include "log_text.hpp"
+#include "wrapped_lines.hpp"
 
 #include "vramfit/base/bytes.hpp"
 
@@ -23,7 +24,7 @@ std::string kept(std::string_view text) { return std::string(text.substr(0, long
 
 LogReader::LogReader() {
     for (const auto rules : {llama_model_rules(), llama_context_rules(), llama_failure_rules(), ollama_rules(),
-                             python_rules(), other_rules()})
+                             python_rules(), other_rules(), speech_rules()})
         rules_.insert(rules_.end(), rules.begin(), rules.end());
     load_.first_line = 1;
 }
@@ -34,20 +35,11 @@ LogFacts LogReader::read(const ByteStream& log) {
     keywords.reserve(reader.rules_.size());
     for (const Rule& rule : reader.rules_) keywords.push_back(rule.keyword);
     const KeywordSearch search(keywords);
-    LineReader lines(log);
-    std::string cleaned;
+    WrappedLines lines(log);
     for (std::string_view line; lines.next(line);) {
-        if (line.find('\x1b') != std::string_view::npos) {
-            cleaned = log_text::without_colors(line);
-            line = cleaned;
-        }
+        line = without_broken_end(line);
         reader.facts_.n_bytes += line.size();
-        reader.feed(line);
-        reader.read_seam(search, line, lines.number());
-        search.each(line, [&](std::size_t rule, std::size_t at) {
-            const std::string_view rest = line.substr(at + reader.rules_[rule].keyword.size());
-            reader.rules_[rule].read(reader, {line, at, rest, lines.number()});
-        });
+        reader.read_line(search, lines, line);
     }
     reader.finish_collecting();
     reader.facts_.n_lines = lines.number();
@@ -56,27 +48,30 @@ LogFacts LogReader::read(const ByteStream& log) {
     return std::move(reader.facts_);
 }
 
-/// Terminals and forums break long lines anywhere: what only the end of the last line and the start of this one say
-/// together. Lines that were broken are all as long as the longest.
-void LogReader::read_seam(const KeywordSearch& search, std::string_view line, std::uint64_t number) {
-    constexpr std::size_t least_broken = 40;
-    constexpr std::size_t longest_keyword = 64;
-    constexpr std::size_t kept_tail = 300;
-    const std::size_t before = std::exchange(last_length_, line.size());
-    if (before >= least_broken && before >= longest_length_ && !line.empty() && seams_left_ > 0) {
-        --seams_left_;
-        const std::size_t tail = std::min(last_line_.size(), longest_keyword);
-        const std::string whole = last_line_ + std::string(line.substr(0, 4000));
-        const std::string_view text = whole;
-        const std::size_t from = last_line_.size() - tail;
-        search.each(text.substr(from, tail + longest_keyword), [&](std::size_t rule, std::size_t at) {
-            const std::size_t end = at + rules_[rule].keyword.size();
-            if (at >= tail || end <= tail) return;
-            rules_[rule].read(*this, {text, from + at, text.substr(from + end), number});
-        });
+/// Whatever stands in a record of a log collector, which may be several lines, is read in its place.
+void LogReader::read_line(const KeywordSearch& search, const WrappedLines& lines, std::string_view line) {
+    const auto carried = line.find('"') == std::string_view::npos ? std::nullopt : text_of_record(line);
+    if (!carried) return read_piece(search, lines, line);
+    for (std::string_view rest = *carried; !rest.empty();) {
+        const std::string_view piece = log_text::before(rest, "\n");
+        rest.remove_prefix(std::min(piece.size() + 1, rest.size()));
+        read_piece(search, lines, piece);
     }
-    longest_length_ = std::max(longest_length_, line.size());
-    if (line.size() >= longest_length_) last_line_.assign(line.substr(line.size() - std::min(line.size(), kept_tail)));
+}
+
+void LogReader::read_piece(const KeywordSearch& search, const WrappedLines& lines, std::string_view line) {
+    std::string cleaned;
+    if (line.find('\x1b') != std::string_view::npos) {
+        cleaned = log_text::without_colors(line);
+        line = cleaned;
+    }
+    feed(line);
+    rest_ignored_ = false;
+    search.each(line, [&](std::size_t rule, std::size_t at) {
+        if (rest_ignored_) return;
+        const std::string_view rest = line.substr(at + rules_[rule].keyword.size());
+        rules_[rule].read(*this, {line, at, rest, lines.number_at(at)});
+    });
 }
 
 void LogReader::feed(std::string_view line) {
@@ -132,7 +127,9 @@ void LogReader::new_process(std::uint64_t line) {
 
 void LogReader::new_model(std::uint64_t line) {
     if (load_.dead || load_.ready) {
-        std::vector<LogDevice> devices = load_.devices; // the same machine
+        std::vector<LogDevice> devices = load_.devices; // the same machine; what has come up takes its memory
+        if (load_.ready)
+            for (LogDevice& device : devices) device.free.reset();
         const auto options = load_.options;
         new_process(line);
         if (load_.devices.empty()) load_.devices = std::move(devices);
@@ -151,6 +148,14 @@ void LogReader::ready(std::uint64_t) {
     load_.refusal.reset();
     if (load_.failure && load_.failure->stage != FailureStage::generation) load_.failure.reset();
     load_.part = LoadPart::model;
+    forget_failure_of_retry();
+}
+
+/// The same model with the same settings came up: what failed before was tried again, by a person or a supervisor.
+void LogReader::forget_failure_of_retry() {
+    if (!facts_.last_failed || !is_same_attempt(*facts_.last_failed, load_)) return;
+    facts_.last_failed.reset();
+    load_.survived = true;
 }
 
 void LogReader::gave_up(const Mention& mention) {
@@ -219,8 +224,7 @@ void LogReader::failed(FailureStage stage, const Mention& mention, std::optional
     Load& load = load_;
     const bool fresh = load.refusal && mention.number - load.refusal->line <= decided_within;
     // The first line that explains a refusal knows best; what comes after repeats it in other words.
-    if (load.failure && !fresh && (load.failure->refusal.bytes || load.failure->line == mention.number) && !load.ready)
-        return;
+    if (load.failure && !fresh && (load.failure->refusal.bytes || load.failure->line == mention.number)) return;
     LogFailure failure;
     failure.stage = load.ready && !cause ? FailureStage::generation : stage;
     failure.cause = cause;

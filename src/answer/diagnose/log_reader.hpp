@@ -10,6 +10,7 @@ namespace vramfit {
 
 class KeywordSearch;
 class LogReader;
+class WrappedLines;
 
 /// A keyword in a line: `line` is the whole line, `at` where the keyword stands, `rest` what comes behind it.
 struct Mention {
@@ -33,6 +34,7 @@ std::span<const Rule> llama_failure_rules();
 std::span<const Rule> ollama_rules();
 std::span<const Rule> python_rules();
 std::span<const Rule> other_rules();
+std::span<const Rule> speech_rules();
 
 /// Turns lines into facts.
 class LogReader {
@@ -68,22 +70,21 @@ public:
     FailureStage take_frame();
 
     bool in_fit_pass() const { return in_fit_pass_; }
-    std::string table; ///< header of the table that is being read, if any
+    void ignore_rest_of_line() { rest_ignored_ = true; } ///< it is what people wrote, not the program
 
 private:
     LogReader();
+    void read_piece(const KeywordSearch& search, const WrappedLines& lines, std::string_view line);
+    void read_line(const KeywordSearch& search, const WrappedLines& lines, std::string_view line);
     void feed(std::string_view line);
-    void read_seam(const KeywordSearch& search, std::string_view line, std::uint64_t number);
     void finish_load();
+    void forget_failure_of_retry();
     void finish_collecting();
 
     LogFacts facts_;
     Load load_;
-    bool in_fit_pass_ = false;
+    bool in_fit_pass_ = false, rest_ignored_ = false;
     std::vector<Rule> rules_;
-    std::string last_line_; ///< its end, where it may have been broken
-    std::size_t last_length_ = 0, longest_length_ = 0;
-    std::uint32_t seams_left_ = 100'000; ///< nobody breaks more lines by hand, and each costs time
     std::string collected_;
     std::uint64_t collected_line_ = 0;
     int to_collect_ = 0;

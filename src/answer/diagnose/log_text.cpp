@@ -38,14 +38,13 @@ std::optional<double> take_number(std::string_view& text) {
     return value;
 }
 
-double unit_of(std::string_view text) {
-    const std::string_view unit = trimmed(text).substr(0, 5);
-    const std::string name = lower(unit);
+std::optional<double> unit_of(std::string_view text) {
+    const std::string name = lower(trimmed(text).substr(0, 5));
     if (name.starts_with("k")) return 1024.0;
     if (name.starts_with("mib") || name.starts_with("mb") || name == "m") return 1024.0 * 1024;
     if (name.starts_with("gib") || name.starts_with("gb") || name == "g") return 1024.0 * 1024 * 1024;
     if (name.starts_with("tib") || name.starts_with("tb")) return 1024.0 * 1024 * 1024 * 1024;
-    return 1;
+    return std::nullopt;
 }
 
 /// A word of digits and their punctuation, such as a time or llama.cpp's clock.
@@ -58,7 +57,8 @@ bool is_time(std::string_view word) {
 }
 
 bool is_level(std::string_view word) {
-    for (const std::string_view level : {"I", "W", "E", "D", "INFO", "WARN", "WARNING", "ERROR", "DEBUG", ">", "|"}) {
+    for (const std::string_view level :
+         {"I", "W", "E", "D", "INFO", "WARN", "WARNING", "ERROR", "DEBUG", ">", "|", "stdout", "stderr", "F", "P"}) {
         if (word == level) return true;
     }
     return false;
@@ -99,7 +99,10 @@ std::optional<std::uint64_t> count(std::string_view text) {
 std::optional<std::uint64_t> size_in(std::string_view text) {
     text = at_number(text);
     const auto value = take_number(text);
-    return value ? bytes_of(*value, unit_of(text)) : std::nullopt;
+    if (!value) return std::nullopt;
+    const auto unit = unit_of(text);
+    if (!unit && *value != std::floor(*value)) return std::nullopt;
+    return bytes_of(*value, unit.value_or(1));
 }
 
 std::optional<std::string_view> field(std::string_view line, std::string_view key) {
@@ -175,6 +178,14 @@ std::string squeezed(std::string_view text) {
     std::copy_if(text.begin(), text.end(), std::back_inserter(result),
                  [](char c) { return c != ' ' && c != '\t' && c != '\r'; });
     return result;
+}
+
+bool in_path(std::string_view line, std::size_t at) {
+    constexpr std::string_view ends = " \t\"'=(),;";
+    const std::size_t before = at == 0 ? std::string_view::npos : line.find_last_of(ends, at - 1);
+    const std::size_t start = before == std::string_view::npos ? 0 : before + 1;
+    const std::string_view token = line.substr(start, line.find_first_of(ends, at) - start);
+    return token.find_first_of("/\\") != std::string_view::npos;
 }
 
 std::string_view file_name(std::string_view path) { return path.substr(path.find_last_of("/\\") + 1); }

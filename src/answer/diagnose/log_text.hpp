@@ -20,8 +20,9 @@ std::optional<double> number(std::string_view text);
 /// The whole number there, not negative.
 std::optional<std::uint64_t> count(std::string_view text);
 
-/// The size there: a number and its unit ("5.33 GiB", "1022MiB", "0 bytes"), without a unit taken as bytes. Units are
-/// binary, as every runtime means them in its log (`ollama ps` is the exception). A fraction of a byte is dropped.
+/// The size there: a number and its unit ("5.33 GiB", "1022MiB", "0 bytes"). A whole number without a unit is of bytes;
+/// one with a fraction has lost its unit and is nothing. Units are binary, as every runtime means them in its log
+/// (`ollama ps` is the exception). A fraction of a byte is dropped.
 std::optional<std::uint64_t> size_in(std::string_view text);
 
 /// So many units of `unit` bytes.
@@ -45,6 +46,9 @@ std::string_view without_prefix(std::string_view line);
 
 /// `text` without blanks: wrapped lines can then be put together wherever they were broken.
 std::string squeezed(std::string_view text);
+
+/// Whether what stands at `at` is part of a path or an address: a folder's name does not tell who wrote a log.
+bool in_path(std::string_view line, std::size_t at);
 
 /// The file's name in a path of any system.
 std::string_view file_name(std::string_view path);

@@ -113,8 +113,37 @@ void read_text(LogReader& reader, const Mention& mention) {
 constexpr std::string_view n_batch_key = "n_batch", n_ubatch_key = "n_ubatch", n_outputs_key = "n_outputs_max";
 constexpr std::string_view flash_attn_key = "flash_attn", unified_key = "kv_unified";
 
+/// "n_slots = 1, n_ctx_slot = 50176, kv_unified = 'false'": without the last two until 2026. Each slot has a context of
+/// its own unless they share one.
 void read_slots(LogReader& reader, const Mention& mention) {
-    reader.set("n_slots", count(mention.rest), mention.number);
+    const auto slots = count(mention.rest);
+    reader.sign(LogRuntime::llama_cpp);
+    reader.set("n_slots", slots, mention.number);
+    const auto text = after(mention.rest, "n_ctx_slot = "), shared = after(mention.rest, "kv_unified = ");
+    const auto each = text ? count(*text) : std::nullopt;
+    if (!slots || !each || !shared || *slots > 10'000 || *each > max_ctx) return;
+    const bool unified = word(*shared) == "true";
+    reader.set_once("n_ctx", unified ? *each : *each * *slots, mention.number);
+    reader.set_text("kv_unified", unified ? "true" : "false");
+}
+
+/// "n_parallel is set to auto, using n_parallel = 4 and kv_unified = true".
+void read_auto_slots(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::llama_cpp);
+    reader.set("n_parallel", count(mention.rest), mention.number);
+    if (const auto unified = after(mention.rest, "kv_unified = ")) reader.set_text("kv_unified", word(*unified));
+}
+
+void read_auto_flash(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::llama_cpp);
+    if (reader.load().part == LoadPart::model) reader.set_text("flash_attn", word(mention.rest));
+}
+
+void read_needed_flash(LogReader& reader, const Mention&) { reader.set_text("flash_attn", "enabled"); }
+
+/// "load_hparams: model size: 818.00 MiB", "estimated worst-case memory usage of mmproj is 1024.00 MiB".
+void read_projector_size(LogReader& reader, const Mention& mention) {
+    reader.set_once("projector", size_in(mention.rest), mention.number);
 }
 
 void read_fit_begins(LogReader& reader, const Mention&) { reader.fit_pass(true); }
@@ -232,7 +261,7 @@ constexpr std::array rules{
     Rule{" cells, ", read_cells},
     Rule{"type_k = ", read_type_k},
     Rule{"type_v = ", read_type_v},
-    Rule{"n_ctx", read_n_ctx},
+    Rule{"n_ctx ", read_n_ctx},
     Rule{"n_seq_max", read_n_seq_max},
     Rule{"n_batch", read_number<n_batch_key>},
     Rule{"n_ubatch", read_number<n_ubatch_key>},
@@ -240,6 +269,11 @@ constexpr std::array rules{
     Rule{"flash_attn", read_text<flash_attn_key>},
     Rule{"kv_unified", read_text<unified_key>},
     Rule{"n_slots = ", read_slots},
+    Rule{"is set to auto, using n_parallel = ", read_auto_slots},
+    Rule{"Flash Attention was auto, set to ", read_auto_flash},
+    Rule{"enabling flash_attn since it is required", read_needed_flash},
+    Rule{"load_hparams: model size:", read_projector_size},
+    Rule{"memory usage of mmproj is ", read_projector_size},
     Rule{"fitting params to device memory", read_fit_begins},
     Rule{"getting device memory data for initial parameters", read_fit_begins},
     Rule{"successfully fit params", read_fit_ends},

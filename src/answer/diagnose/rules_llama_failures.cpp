@@ -91,9 +91,11 @@ void read_projector_failed(LogReader& reader, const Mention& mention) {
     if (reader.load().refusal) reader.failed(FailureStage::mmproj, mention);
 }
 
-/// "CUDA error: out of memory": a pool or a kernel's scratch, beside the buffers.
+/// "CUDA error: out of memory": a pool or a kernel's scratch, beside the buffers. Where a sentence goes on behind it,
+/// somebody speaks of it.
 void read_cuda_error(LogReader& reader, const Mention& mention) {
-    if (mention.rest.substr(0, 60).find("out of memory") == std::string_view::npos) return;
+    const auto rest = after(mention.rest.substr(0, 60), "out of memory");
+    if (!rest || rest->starts_with(' ')) return;
     reader.sign(LogRuntime::llama_cpp);
     Load& load = reader.load();
     if (load.refusal && mention.number - load.refusal->line < 4) return;
@@ -192,6 +194,7 @@ void read_out_of_device_memory(LogReader& reader, const Mention& mention) {
 
 /// Fallback: somebody's words for it, where no rule knows more.
 void read_out_of_memory(LogReader& reader, const Mention& mention) {
+    if (is_pinned(mention)) return;
     reader.evidence(mention);
     reader.set_once("generic", mention.number, mention.number);
 }

@@ -27,7 +27,7 @@ std::optional<std::uint64_t> parameters(std::string_view value) {
                         : value.find('B') != std::string_view::npos ? 1e9
                         : value.find('M') != std::string_view::npos ? 1e6
                                                                     : 1;
-    return bytes_of(*amount, unit);
+    return bytes_of(std::round(*amount * unit), 1);
 }
 
 /// "print_info: n_layer = 32": the keys that tell what model it is.
@@ -191,6 +191,24 @@ void read_required(LogReader& reader, const Mention& mention) {
     reader.set("host_required", size_in(mention.rest), mention.number);
 }
 
+/// "llm_load_tensors: VRAM used: 3648.31 MB", 2023.
+void read_weights_of_2023(LogReader& reader, const Mention& mention) {
+    reader.set("vram_model", size_in(mention.rest), mention.number);
+}
+
+/// "ggml_metal_add_buffer: allocated 'data            ' buffer, size =  3648.31 MB, offs = 0", 2023.
+void read_metal_data(LogReader& reader, const Mention& mention) {
+    if (const auto size = after(mention.rest, "size = "))
+        reader.add_buffer(BufferKind::weights, "Metal", size_in(*size), mention.number);
+}
+
+/// "n_ctx_seq (8192) < n_ctx_train (131072) -- the full capacity of the model will not be utilized", and the other way
+/// round: "slot context (524288) exceeds training context (262144) - capping".
+void read_trained(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::llama_cpp);
+    reader.set_once("n_ctx_train", count(mention.rest), mention.number);
+}
+
 void read_sign(LogReader& reader, const Mention&) { reader.sign(LogRuntime::llama_cpp); }
 
 constexpr std::array rules{
@@ -228,6 +246,12 @@ constexpr std::array rules{
     Rule{"GPU name: ", read_metal_name},
     Rule{"offloaded ", read_offloaded},
     Rule{"mem required", read_required},
+    Rule{": VRAM used: ", read_weights_of_2023},
+    Rule{"allocated 'data", read_metal_data},
+    Rule{"exceeds training context (", read_trained},
+    Rule{"exceeds the training context of the model (", read_trained},
+    Rule{") < n_ctx_train (", read_trained},
+    Rule{"params_fit_impl: ", read_sign},
 };
 
 } // namespace

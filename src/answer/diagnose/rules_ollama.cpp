@@ -57,7 +57,27 @@ void read_gpu(LogReader& reader, const Mention& mention) {
     set_field(reader, mention, "available", "gpu_free");
 }
 
-void read_gpu_memory(LogReader& reader, const Mention& mention) { set_field(reader, mention, "available", "gpu_free"); }
+/// msg="gpu memory" id=... library=CUDA available="22.3 GiB" free="22.8 GiB" minimum="457.0 MiB" overhead="0 B": what is
+/// available is what is free without what Ollama keeps for itself.
+void read_gpu_memory(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::ollama);
+    set_field(reader, mention, "free", "gpu_free");
+}
+
+/// "llama.go:290: 22963 MB VRAM available, loading up to 146 GPU layers", 2023.
+void read_available(LogReader& reader, const Mention& mention) {
+    const std::string_view head = mention.line.substr(0, mention.at);
+    const std::size_t digits = head.find_last_not_of("0123456789");
+    reader.set("gpu_free", size_in(std::string(head.substr(digits + 1)) + "MiB"), mention.number);
+}
+
+/// msg="new model will fit in available VRAM in single GPU, loading" ... parallel=4 available=11811160064
+void read_will_fit(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::ollama);
+    set_field(reader, mention, "available", "estimate_free");
+    if (const auto parallel = field(mention.line, "parallel"))
+        reader.set("n_parallel", count(*parallel), mention.number);
+}
 
 void read_system_memory(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::ollama);
@@ -180,41 +200,59 @@ void read_resource_limits(LogReader& reader, const Mention& mention) {
 
 // ---- `ollama ps` ------------------------------------------------------------------------------------------------------
 
-void read_table_header(LogReader& reader, const Mention& mention) {
-    if (mention.line.find("NAME") == std::string_view::npos || mention.line.find("SIZE") == std::string_view::npos)
-        return;
-    reader.sign(LogRuntime::ollama);
-    reader.table = std::string(mention.line.substr(0, 400));
+/// The last word of `text`, which it loses.
+std::string_view take_last_word(std::string_view& text) {
+    text = trimmed(text);
+    const std::string_view last = text.substr(text.find_last_of(" \t") + 1);
+    text.remove_suffix(last.size());
+    return last;
 }
 
-std::string_view cell(const LogReader& reader, std::string_view line, std::string_view column) {
-    const std::size_t at = reader.table.find(column);
-    if (at == std::string::npos || at >= line.size()) return "";
-    std::string_view text = line.substr(at);
-    return trimmed(text.substr(0, text.find("  ")));
+bool is_digest(std::string_view word) {
+    return word.size() == 12 && word.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// "qwen3:32b    0000000000aa    27 GB     38%/62% CPU/GPU    8192       4 minutes from now"
+/// "8192       4 minutes from now": the context, which older tables do not have.
+std::optional<std::uint64_t> context_of_row(std::string_view text) {
+    const std::string_view first = word(text);
+    const std::string_view behind = word(text.substr(text.find(first) + first.size()));
+    const bool is_time = behind.starts_with("second") || behind.starts_with("minute") || behind.starts_with("hour") ||
+                         behind.starts_with("day") || behind.starts_with("week");
+    return is_time ? std::nullopt : count(first);
+}
+
+/// "qwen3:32b    0000000000aa    27 GB     38%/62% CPU/GPU    8192       4 minutes from now", whatever stands before it.
 void read_table_row(LogReader& reader, const Mention& mention) {
-    if (reader.table.empty()) return;
-    const std::string_view name = trimmed(before(mention.line, "  "));
-    const auto processor = cell(reader, mention.line, "PROCESSOR");
-    const auto context = count(cell(reader, mention.line, "CONTEXT"));
-    if (name.empty() || processor.find('%') == std::string_view::npos || name.size() > 100) return;
+    std::string_view head = mention.line.substr(0, mention.at + 1);
+    const std::size_t percent = head.find_last_of(" \t") + 1;
+    std::string_view row = head.substr(0, percent);
+    const std::string_view unit = take_last_word(row), amount = take_last_word(row), id = take_last_word(row);
+    const std::string_view name = take_last_word(row);
+    if (!is_digest(id) || name.empty() || name.size() > 100) return;
+    std::string_view rest = mention.rest;
+    const std::string_view processor = mention.line.substr(percent, mention.line.size() - rest.size() - percent +
+                                                                        rest.substr(0, rest.find(' ')).size());
+    rest.remove_prefix(std::min(rest.find(' '), rest.size()));
+    const auto context = context_of_row(rest);
+    reader.sign(LogRuntime::ollama);
     Load& load = reader.load();
-    const bool first = !load.number("ps_rows");
-    reader.set("ps_rows", first ? 1 : load.number("ps_rows")->value + 1, mention.number);
-    load.name = first ? std::string(name) : "";
-    if (first || (load.number("n_ctx") && context && load.number("n_ctx")->value == *context))
+    const auto rows = load.number("ps_rows");
+    reader.set("ps_rows", rows ? rows->value + 1 : 1, mention.number);
+    load.name = rows ? "" : std::string(name);
+    const auto known = load.number("n_ctx");
+    if (!rows || (known && context && known->value == *context))
         reader.set("n_ctx", context, mention.number);
     else
         load.numbers.erase("n_ctx");
-    const auto gigabytes = number(cell(reader, mention.line, "SIZE"));
-    if (gigabytes && first) // GB, which are decimal here
-        reader.set("ps_size", bytes_of(*gigabytes, cell(reader, mention.line, "SIZE").find("MB") < 12 ? 1e6 : 1e9),
-                   mention.number);
-    if (processor.find("CPU") != std::string_view::npos && reader.load().notes.size() < 8)
+    const double bytes = unit == "MB" ? 1e6 : unit == "KB" ? 1e3 : 1e9; // decimal units here
+    if (const auto size = number(amount); size && !rows) reader.set("ps_size", bytes_of(*size, bytes), mention.number);
+    if (processor.find("CPU") != std::string_view::npos)
         reader.note(std::string(name) + " runs " + std::string(processor) + ": what lies on the CPU slows every token");
+}
+
+void read_table_header(LogReader& reader, const Mention& mention) {
+    if (mention.line.find("NAME") != std::string_view::npos && mention.line.find("SIZE") != std::string_view::npos)
+        reader.sign(LogRuntime::ollama);
 }
 
 constexpr std::array rules{
@@ -238,6 +276,8 @@ constexpr std::array rules{
     Rule{"msg=offload ", read_estimate},
     Rule{"msg=\"inference compute\"", read_gpu},
     Rule{"msg=\"gpu memory\"", read_gpu_memory},
+    Rule{" MB VRAM available", read_available},
+    Rule{"will fit in available VRAM in single GPU", read_will_fit},
     Rule{"msg=\"system memory\"", read_system_memory},
     Rule{"msg=\"model weights\"", read_engine_buffer<BufferKind::weights>},
     Rule{"msg=\"kv cache\"", read_engine_buffer<BufferKind::kv_cache>},
@@ -258,8 +298,9 @@ constexpr std::array rules{
     Rule{"process no longer running", read_terminated},
     Rule{"due to resource limitations", read_resource_limits},
     Rule{"PROCESSOR", read_table_header},
-    Rule{"% GPU", read_table_row},
-    Rule{"% CPU", read_table_row},
+    Rule{"0% GPU", read_table_row},
+    Rule{"0% CPU", read_table_row},
+    Rule{"% CPU/GPU", read_table_row},
 };
 
 } // namespace

@@ -16,6 +16,12 @@ void read_sign(LogReader& reader, const Mention&) {
     reader.sign(Runtime);
 }
 
+/// Names of programs are names of folders, too, and of whoever publishes models.
+template <LogRuntime Runtime>
+void read_name(LogReader& reader, const Mention& mention) {
+    if (!in_path(mention.line, mention.at)) reader.sign(Runtime);
+}
+
 // ---- LM Studio --------------------------------------------------------------------------------------------------------
 
 /// "Model loading was stopped due to insufficient system resources. Under the current settings, this model requires
@@ -105,18 +111,18 @@ void read_cannot_allocate(LogReader& reader, const Mention& mention) {
 }
 
 constexpr std::array rules{
-    Rule{"LM Studio", read_sign<LogRuntime::lmstudio>},
-    Rule{"LM STUDIO", read_sign<LogRuntime::lmstudio>},
+    Rule{"LM Studio", read_name<LogRuntime::lmstudio>},
+    Rule{"LM STUDIO", read_name<LogRuntime::lmstudio>},
     Rule{"[LMSInternal", read_sign<LogRuntime::lmstudio>},
-    Rule{"lmstudio", read_sign<LogRuntime::lmstudio>},
+    Rule{"lmstudio", read_name<LogRuntime::lmstudio>},
     Rule{"lms load", read_sign<LogRuntime::lmstudio>},
     Rule{"insufficient system resources", collect_guardrail},
     Rule{"Not enough resources to load the model", read_not_enough},
-    Rule{"mlx_lm", read_sign<LogRuntime::mlx>},
+    Rule{"mlx_lm", read_name<LogRuntime::mlx>},
     Rule{"[metal::malloc]", read_sign<LogRuntime::mlx>},
     Rule{"greater than the maximum allowed buffer size of", read_mlx_limit},
-    Rule{"KoboldCpp", read_sign<LogRuntime::koboldcpp>},
-    Rule{"koboldcpp", read_sign<LogRuntime::koboldcpp>},
+    Rule{"KoboldCpp", read_name<LogRuntime::koboldcpp>},
+    Rule{"koboldcpp", read_name<LogRuntime::koboldcpp>},
     Rule{"[TensorRT-LLM]", read_sign<LogRuntime::tensorrt_llm>},
     Rule{"Loaded engine size: ", read_engine_size},
     Rule{"[MemUsageChange] Allocated ", read_allocated},

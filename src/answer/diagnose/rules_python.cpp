@@ -81,6 +81,16 @@ void collect_torch(LogReader& reader, const Mention& mention) {
     reader.collect(mention, read_torch);
 }
 
+/// A frame of a traceback in a library: "File ".../site-packages/vllm/worker/worker.py", line 223, in profile_run". Other
+/// paths do not tell whose log it is: `modules` are of the library alone.
+bool is_frame_of(const Mention& mention, std::initializer_list<std::string_view> modules) {
+    const std::string_view head = mention.line.substr(0, mention.at);
+    if (head.find("File \"") == std::string_view::npos || mention.rest.find("\", line ") == std::string_view::npos)
+        return false;
+    const bool installed = head.ends_with("-packages") || head.ends_with("-packages/");
+    return installed || std::ranges::any_of(modules, [&](std::string_view m) { return mention.rest.starts_with(m); });
+}
+
 template <FailureStage Stage, int Rank>
 void read_frame(LogReader& reader, const Mention& mention) {
     if (mention.line.find("File \"") == std::string_view::npos && mention.line.find('(') == std::string_view::npos &&
@@ -94,6 +104,11 @@ void read_traceback(LogReader& reader, const Mention&) { reader.take_frame(); }
 // ---- vLLM -------------------------------------------------------------------------------------------------------------
 
 void read_vllm(LogReader& reader, const Mention&) { reader.sign(LogRuntime::vllm); }
+
+void read_vllm_path(LogReader& reader, const Mention& mention) {
+    if (is_frame_of(mention, {"v1/", "engine/", "worker/", "executor/", "model_executor/", "entrypoints/"}))
+        reader.sign(LogRuntime::vllm);
+}
 
 /// "vLLM API server version 0.19.0", and "(V1) ... (v0.8.4) with config".
 void read_vllm_version(LogReader& reader, const Mention& mention) {
@@ -252,7 +267,9 @@ void read_ready(LogReader& reader, const Mention& mention) { reader.ready(mentio
 
 // ---- SGLang -----------------------------------------------------------------------------------------------------------
 
-void read_sglang(LogReader& reader, const Mention&) { reader.sign(LogRuntime::sglang); }
+void read_sglang(LogReader& reader, const Mention& mention) {
+    if (!in_path(mention.line, mention.at) || is_frame_of(mention, {"/srt/"})) reader.sign(LogRuntime::sglang);
+}
 
 void read_sglang_begin(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::sglang);
@@ -322,7 +339,7 @@ constexpr std::array rules{
     Rule{"execute_model", read_frame<generation, 2>},
     Rule{"EngineCore", read_vllm},
     Rule{"VllmWorker", read_vllm},
-    Rule{"/vllm/", read_vllm},
+    Rule{"/vllm/", read_vllm_path},
     Rule{"gpu_memory_utilization", read_vllm},
     Rule{"vLLM API server version ", read_vllm_version},
     Rule{"non-default args:", read_vllm_arguments},

@@ -1,0 +1,187 @@
+#include "wrapped_lines.hpp"
+
+#include "log_envelope.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace vramfit {
+namespace {
+
+constexpr std::size_t least_width = 40, largest_width = 512;
+constexpr std::size_t longest_joined = 32768;
+constexpr std::size_t n_compared = 6; ///< characters of a line's start
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// Columns of a terminal; some programs count the bytes of a character in UTF-8, others the character.
+struct Columns {
+    std::size_t characters = 0, bytes = 0;
+};
+
+Columns columns_of(std::string_view line) {
+    Columns columns;
+    for (const char c : line) {
+        const auto byte = static_cast<unsigned char>(c);
+        const std::size_t characters = c == '\t' ? 8 - columns.characters % 8 : byte >= 0x80 && byte < 0xc0 ? 0 : 1;
+        columns.characters += characters;
+        columns.bytes += c == '\t' ? 8 - columns.bytes % 8 : 1;
+    }
+    return columns;
+}
+
+bool is_full(std::string_view line, std::size_t width) {
+    const Columns whole = columns_of(line);
+    if (whole.characters == width || whole.bytes == width) return true;
+    const std::string_view inner = unquoted(line);
+    return inner.size() != line.size() && columns_of(inner).characters == width;
+}
+
+/// A line that has no room for more. Some wrap at blanks: the blank ends the line, and the next word would not have
+/// found room.
+bool may_go_on(std::string_view line, std::string_view following, std::size_t width) {
+    if (is_full(line, width)) return true;
+    const std::string_view inner = unquoted(line);
+    const std::size_t next_word = std::min(following.find(' '), following.size() - 1) + 1; // with the blank behind it
+    return inner.ends_with(' ') && !following.empty() && columns_of(inner).characters + next_word > width;
+}
+
+/// Indented, a row of a table, a name and a colon, a bracket, a time: how lines of logs begin.
+bool looks_begun(std::string_view line) {
+    if (line.size() < 3) return line.empty();
+    if (line.starts_with("  ") || line.starts_with('\t') || line.starts_with("- ") || line.starts_with("--"))
+        return true;
+    if (std::string_view("|+[{<$#*").find(line.front()) != std::string_view::npos) return true;
+    const std::size_t end = std::min(line.find(' '), line.size());
+    const std::string_view word = line.substr(0, end);
+    if (is_digit(word.front())) {
+        const auto is_mark = [](char c) { return c == ':' || c == '-' || c == '/' || c == '.'; };
+        return std::count_if(word.begin(), word.end(), is_mark) >= 2;
+    }
+    if (!is_letter(word.front())) return false;
+    const std::size_t named = word.find_first_of(":=[");
+    return named != std::string_view::npos && named >= 3;
+}
+
+struct Lines {
+    std::vector<std::string_view> all;
+    std::size_t longest = 0;
+};
+
+Lines lines_of(std::string_view head) {
+    Lines lines;
+    while (!head.empty()) {
+        std::string_view line = head.substr(0, head.find('\n'));
+        head.remove_prefix(std::min(line.size() + 1, head.size()));
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        lines.all.push_back(line);
+        lines.longest = std::max(lines.longest, columns_of(unquoted(line)).characters);
+        if (lines.longest > largest_width) break;
+    }
+    return lines;
+}
+
+/// What lines begin with that follow a line which had room left, each seen twice at least; nothing where most begin with
+/// something else.
+std::set<std::string> common_starts(const Lines& lines) {
+    std::map<std::string, std::size_t> seen;
+    std::size_t n_seen = 0, n_common = 0;
+    for (std::size_t i = 0; i + 1 < lines.all.size(); ++i) {
+        const std::string_view following = unquoted(lines.all[i + 1]);
+        if (following.empty() || may_go_on(lines.all[i], following, lines.longest)) continue;
+        ++n_seen;
+        if (!following.starts_with(' ')) ++seen[start_of(following)];
+    }
+    std::set<std::string> starts;
+    for (const auto& [start, n] : seen) {
+        if (n < 2) continue;
+        n_common += n;
+        starts.insert(start);
+    }
+    return 4 * n_common >= 3 * n_seen ? starts : std::set<std::string>();
+}
+
+} // namespace
+
+std::string start_of(std::string_view line) {
+    std::string start(line.substr(0, n_compared));
+    std::replace_if(start.begin(), start.end(), is_digit, '0');
+    return start;
+}
+
+Wrapping wrapping_of(std::string_view head) {
+    const Lines lines = lines_of(head);
+    if (lines.longest < least_width || lines.longest > largest_width) return {};
+    Wrapping wrapping{lines.longest, common_starts(lines)};
+    std::size_t n_broken = 0, n_whole = 0;
+    for (std::size_t i = 0; i + 1 < lines.all.size(); ++i) {
+        const std::string_view following = unquoted(lines.all[i + 1]);
+        if (following.empty() || !may_go_on(lines.all[i], following, lines.longest)) continue;
+        const bool begins = wrapping.starts.empty() ? lines.all[i + 1].starts_with('|') || looks_begun(following)
+                                                    : wrapping.starts.contains(start_of(following));
+        ++(begins ? n_whole : n_broken);
+    }
+    return n_broken > 0 && n_broken >= n_whole ? wrapping : Wrapping{};
+}
+
+WrappedLines::WrappedLines(ByteStream log) : lines_(std::move(log)) {}
+
+/// The next line as it stands in the log, from the one that was read ahead on.
+bool WrappedLines::read(std::string_view& line) {
+    pieces_.clear();
+    if (has_ahead_) {
+        has_ahead_ = false;
+        joined_.swap(ahead_);
+        pieces_.push_back({0, ahead_number_});
+        line = joined_;
+        return true;
+    }
+    if (!lines_.next(line)) return false;
+    pieces_.push_back({0, lines_.number()});
+    return true;
+}
+
+bool WrappedLines::goes_on(std::string_view line, std::string_view following) const {
+    following = unquoted(following);
+    return !wrapping_.starts.contains(start_of(following)) && may_go_on(line, following, wrapping_.width);
+}
+
+bool WrappedLines::next(std::string_view& line) {
+    if (!begun_) {
+        begun_ = true;
+        wrapping_ = wrapping_of(lines_.head());
+    }
+    if (!read(line)) return false;
+    if (wrapping_.width == 0) {
+        line = unquoted(line);
+        return true;
+    }
+    std::string last(line); // the piece that may go on
+    joined_ = unquoted(last);
+    const bool is_quoted = joined_.size() < last.size();
+    for (std::string_view following; joined_.size() < longest_joined && lines_.next(following);) {
+        if (columns_of(unquoted(following)).characters > wrapping_.width)
+            wrapping_.width = 0; // not wrapped from here on
+        if (wrapping_.width == 0 || !goes_on(last, following)) {
+            ahead_ = following;
+            ahead_number_ = lines_.number();
+            has_ahead_ = true;
+            break;
+        }
+        last = following;
+        pieces_.push_back({joined_.size(), lines_.number()});
+        joined_ += is_quoted ? unquoted(following) : following; // bars may be the line's own
+    }
+    line = joined_;
+    return true;
+}
+
+std::uint64_t WrappedLines::number_at(std::size_t at) const {
+    const auto behind = std::ranges::upper_bound(pieces_, at, {}, &Piece::at);
+    return behind == pieces_.begin() ? 0 : std::prev(behind)->number;
+}
+
+} // namespace vramfit
