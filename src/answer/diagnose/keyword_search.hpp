@@ -22,18 +22,22 @@ public:
     /// Calls `found(keyword, position)` for every place where a keyword stands, from left to right.
     template <typename Found>
     void each(std::string_view text, Found found) const {
-        for (std::size_t i = least_length - 2; i + 2 <= text.size();) {
-            const std::size_t pair = pair_at(text.data() + i);
-            if (shift_[pair] > 0) {
-                i += shift_[pair];
+        const char* const bytes = text.data(); // locals: nothing that `found` does can change them
+        const std::uint8_t* const shifts = shift_.data();
+        const std::size_t end = text.size();
+        for (std::size_t i = least_length - 2; i + 2 <= end;) {
+            const std::size_t pair = pair_at(bytes + i);
+            if (shifts[pair] > 0) {
+                i += shifts[pair];
                 continue;
             }
             const std::size_t start = i + 2 - least_length;
-            const std::uint32_t head = head_at(text.data() + start);
-            for (std::size_t k = first_[slot_[pair]]; k < first_[slot_[pair] + 1]; ++k) {
-                const Candidate& candidate = candidates_[k];
-                if (candidate.head == head && text.substr(start).starts_with(keywords_[candidate.keyword]))
-                    found(candidate.keyword, start);
+            const std::uint32_t head = head_at(bytes + start);
+            const Candidate* const last = candidates_.data() + first_[slot_[pair] + 1];
+            for (const Candidate* candidate = candidates_.data() + first_[slot_[pair]]; candidate != last;
+                 ++candidate) {
+                if (candidate->head == head && text.substr(start).starts_with(keywords_[candidate->keyword]))
+                    found(candidate->keyword, start);
             }
             ++i;
         }
