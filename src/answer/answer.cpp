@@ -21,6 +21,12 @@ std::uint64_t least_context(const Judge& judge) {
     return trained == 0 ? judge.runtime().least_ctx : std::min(judge.runtime().least_ctx, trained);
 }
 
+/// The question with the context that the runtime takes by itself.
+Request with_default_context(Request request, const Judge& judge) {
+    request.n_ctx = judge.runtime().default_context(judge.gpu_memory(), judge.model().n_ctx_train());
+    return request;
+}
+
 ModelSummary summary_of(const Model& model, const MemoryEstimate& estimate) {
     ModelSummary summary;
     summary.id = model.id;
@@ -60,8 +66,8 @@ EffectiveSettings settings_of(const Judge& judge, const Trial& trial) {
 }
 
 void add_estimate(Answer& answer, const Judge& judge, Trial& trial) {
-    answer.compute_basis =
-        judge.all_cuda() ? trial.estimate.compute_basis : std::max(trial.estimate.compute_basis, Basis::modelled);
+    answer.compute_basis = judge.compute_measured() ? trial.estimate.compute_basis
+                                                    : std::max(trial.estimate.compute_basis, Basis::modelled);
     answer.compute_error = trial.estimate.compute_error;
     for (const DeviceAnswer& device : trial.devices) {
         answer.overhead += device.overhead;
@@ -137,10 +143,11 @@ Answer answer(const Request& request, const ModelSources& sources) {
 
 Answer answer(const Request& asked, Estimator& estimator) {
     Judge judge(asked, estimator);
-    Request request = asked;
+    const bool default_ctx = !asked.n_ctx && !judge.runtime().fits_ctx;
+    Request request = default_ctx ? with_default_context(asked, judge) : asked;
     Answer result;
     if (asked.n_gpu_layers == gpu_layers_auto) {
-        AutoRequest fitted = resolve_auto(judge, asked);
+        AutoRequest fitted = resolve_auto(judge, request);
         request = std::move(fitted.request);
         result.notes = std::move(fitted.notes);
     }
@@ -161,10 +168,16 @@ Answer answer(const Request& asked, Estimator& estimator) {
     result.settings = settings_of(judge, trial);
     result.margin = judge.margin();
     result.kv_bytes_per_token = estimator.kv_bytes_per_token(trial.deployment);
-    result.command = command_line(judge, request, model_file(judge.model(), request));
-    result.failure = failure_of(judge, trial);
-    const std::vector<std::string> notes = notes_of(judge, request, trial, chosen);
+    Request said = request; // a default goes without saying
+    if (default_ctx) said.n_ctx.reset();
+    const Command command = command_of(judge, said, model_file(judge.runtime(), judge.model(), said));
+    result.command = command.text;
+    result.failure = failure_of(judge, request, trial);
+    const ContextSource source =
+        chosen ? ContextSource::largest : (default_ctx ? ContextSource::by_default : ContextSource::said);
+    const std::vector<std::string> notes = notes_of(judge, request, trial, source);
     result.notes.insert(result.notes.end(), notes.begin(), notes.end());
+    note_command(result.notes, judge, command);
     result.suggestions = advice(judge, request, trial, result.max_ctx);
     if (asked.strict && trial.verdict == Verdict::tight && !result.suggestions.empty())
         result.command = result.suggestions.front().command;

@@ -5,6 +5,8 @@
 
 #include "vramfit/base/bytes.hpp"
 
+#include "vramfit/base/error.hpp"
+
 #include <algorithm>
 
 namespace vramfit {
@@ -131,6 +133,9 @@ std::vector<std::string> override_texts(const std::vector<PartOverride>& parts, 
 }
 
 AutoRequest resolve_auto(Judge& judge, const Request& asked) {
+    if (!judge.runtime().has_fit)
+        throw Error(judge.runtime().name + " " + judge.runtime().version +
+                    " does not place layers by itself; say how many with --gpu-layers");
     AutoRequest result{asked, {}};
     Request& request = result.request;
     request.n_gpu_layers = gpu_layers_all;

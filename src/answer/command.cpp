@@ -16,7 +16,10 @@ constexpr std::int64_t safe_all = 999;  // for the models that have more
 /// Puts words behind each other, a flag only where its setting was said.
 class Line {
 public:
-    explicit Line(const RuntimeProfile& runtime) : runtime_(runtime) {}
+    Line(const RuntimeProfile& runtime, const std::string& file) : runtime_(runtime), alone_(runtime.alone) {
+        constexpr std::string_view model = "{model}";
+        if (const auto at = alone_.find(model); at != std::string::npos) alone_.replace(at, model.size(), file);
+    }
 
     void value(std::string_view setting, const std::string& value) {
         if (!runtime_.can_set(setting)) {
@@ -40,7 +43,8 @@ public:
     Command command() const {
         Command command = command_;
         for (const std::string& variable : said(RuntimeProfile::Style::environment)) command.text += variable + ' ';
-        command.text += runtime_.program;
+        command.has_variables = !command.text.empty();
+        command.text += command.has_variables || alone_.empty() ? runtime_.program : alone_;
         for (const std::string& flag : said(RuntimeProfile::Style::flag)) command.text += ' ' + flag;
         command.elsewhere = said(RuntimeProfile::Style::elsewhere);
         return command;
@@ -57,6 +61,7 @@ private:
 
     const RuntimeProfile& runtime_;
     std::array<std::vector<std::string>, 3> said_; ///< by style
+    std::string alone_;                            ///< the command where no variable is set
     Command command_;
 };
 
@@ -85,6 +90,15 @@ std::string shell_word(const std::string& text) {
     std::string word = "'";
     for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return word + "'";
+}
+
+/// The name of a model to a runtime that has a store of its own: a name as that runtime has them, else MODEL.
+std::string model_name(const Request& request) {
+    constexpr std::string_view store = "ollama:";
+    const std::string_view name = request.model;
+    if (name.starts_with(store)) return shell_word(std::string(name.substr(store.size())));
+    const bool tagged = name.find(':') != std::string_view::npos && !names_a_file(request.model);
+    return tagged ? shell_word(request.model) : "MODEL";
 }
 
 /// A file as it was given; the catalog's names stand for files that are somewhere.
@@ -134,18 +148,20 @@ std::string flash_attn_text(FlashAttention flash_attn) {
     return "auto";
 }
 
-std::string model_file(const Model& model, const Request& request) {
+std::string model_file(const RuntimeProfile& runtime, const Model& model, const Request& request) {
+    if (!runtime.takes_files) return model_name(request);
     const bool is_that_file = model.source == "gguf" && !model.file_type.empty() && request.model != "-";
     return is_that_file ? shell_word(request.model) : "MODEL.gguf";
 }
 
-std::string model_file(const Model&, const Request&, FileType file_type) {
+std::string model_file(const RuntimeProfile& runtime, const Request& request, FileType file_type) {
+    if (!runtime.takes_files) return model_name(request);
     return "MODEL-" + std::string(traits(file_type).name) + ".gguf";
 }
 
 Command command_of(const Judge& judge, const Request& request, const std::string& file) {
     const RuntimeProfile& runtime = judge.runtime();
-    Line line(runtime);
+    Line line(runtime, file);
     if (runtime.can_set("model")) line.value("model", file);
     line.number("n_ctx", request.n_ctx);
     add_gpu_layers(line, judge, request);

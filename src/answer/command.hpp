@@ -13,12 +13,14 @@ std::string flash_attn_text(FlashAttention flash_attn);
 
 /// The name of the model's file on a command line: the file that was read, or "MODEL.gguf", with the file type where
 /// that is the news ("MODEL-Q3_K_M.gguf").
-std::string model_file(const Model& model, const Request& request);
-std::string model_file(const Model& model, const Request& request, FileType file_type);
+/// A runtime that knows models by name is given the name.
+std::string model_file(const RuntimeProfile& runtime, const Model& model, const Request& request);
+std::string model_file(const RuntimeProfile& runtime, const Request& request, FileType file_type);
 
 /// How the runtime is told what a request says.
 struct Command {
     std::string text;                   ///< for a shell: variables, program, flags
+    bool has_variables = false;         ///< the text sets some
     std::vector<std::string> elsewhere; ///< what is to be set in the runtime's window or files
     std::vector<std::string> unsaid;    ///< settings that it does not have
 };

@@ -26,9 +26,11 @@ constexpr std::array<Stage, 7> stages{{
 
 } // namespace
 
-std::optional<Failure> failure_of(const Judge& judge, const Trial& trial) {
+std::optional<Failure> failure_of(const Judge& judge, const Request& request, const Trial& trial) {
     if (trial.estimate.refusal) return Failure{"load", std::nullopt, *trial.estimate.refusal};
     if (trial.verdict != Verdict::oom) return std::nullopt;
+    if (!request.n_gpu_layers && !judge.runtime().without_gpu_layers.empty())
+        return Failure{"load", std::nullopt, judge.runtime().without_gpu_layers};
     std::vector<std::int64_t> left;
     for (const DeviceAnswer& device : trial.devices)
         left.push_back(static_cast<std::int64_t>(device.available) - static_cast<std::int64_t>(device.overhead));

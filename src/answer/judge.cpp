@@ -81,12 +81,9 @@ std::int64_t difference(std::uint64_t a, std::uint64_t b) {
 
 bool is_cuda(const Device& device) { return device.kind == Device::Kind::cuda || device.kind == Device::Kind::generic; }
 
-TensorType cache_type(const RuntimeProfile& runtime, TensorType type) {
-    if (std::ranges::find(runtime.cache_types, type) != runtime.cache_types.end()) return type;
-    std::vector<std::string_view> known;
-    for (const TensorType t : runtime.cache_types) known.push_back(traits(t).name);
-    throw Error(runtime.id + " has no KV cache of type " + std::string(traits(type).name) + "; " + enumerated(known) +
-                " would be right");
+std::uint64_t seen_free(const DeviceAnswer& device) {
+    // What a device reports once a context exists on it.
+    return device.available - std::min(device.available, device.overhead);
 }
 
 void check_mtp(const Model& model) {
@@ -116,7 +113,8 @@ std::int64_t Trial::spare(Verdict goal) const {
 
 Judge::Judge(const Request& request, Estimator& estimator)
     : estimator_(estimator),
-      runtime_(find_runtime(request.runtime)),
+      runtime_(request.runtime_version ? find_runtime_version(request.runtime, *request.runtime_version)
+                                       : find_runtime(request.runtime)),
       companions_(estimator, runtime_),
       devices_(devices_of_request(request)),
       margin_(request.margin.value_or(default_margin)) {
@@ -124,6 +122,42 @@ Judge::Judge(const Request& request, Estimator& estimator)
 }
 
 bool Judge::all_cuda() const { return std::ranges::all_of(devices_, is_cuda); }
+
+bool Judge::compute_measured() const { return runtime_.compute_measured && all_cuda(); }
+
+std::uint64_t Judge::gpu_memory() const {
+    std::uint64_t sum = 0;
+    for (const Device& device : devices_) sum = checked_add(sum, device.total, "the memory of all GPUs");
+    return sum;
+}
+
+Outlook Judge::outlook(const Deployment& d, std::optional<std::size_t> one) const {
+    Outlook outlook;
+    if (!runtime_.auto_batch) return outlook;
+    outlook.file_bytes = estimator_.tensor_bytes(d.file_type, d.imatrix);
+    outlook.cuda = std::ranges::any_of(devices_, is_cuda);
+    outlook.smallest = std::numeric_limits<std::uint64_t>::max();
+    for (std::size_t i = 0; i < blank_.size(); ++i) {
+        if (one && *one != i) continue;
+        const std::uint64_t free = seen_free(blank_[i]);
+        outlook.free = checked_add(outlook.free, free, "the free memory of all GPUs");
+        outlook.smallest = std::min(outlook.smallest, free);
+    }
+    return outlook;
+}
+
+std::optional<std::size_t> Judge::one_gpu(const Request& request, const Deployment& d) const {
+    const bool said = !request.tensor_split.empty() || request.split_mode || !request.override_tensors.empty();
+    if (runtime_.one_gpu_percent == 0 || devices_.size() < 2 || said) return std::nullopt;
+    const std::uint64_t n_slots =
+        has_single_slot(request, runtime_, model()) ? 1 : request.parallel.value_or(runtime_.slots);
+    const std::uint64_t n_ctx = context_cells(request.n_ctx.value_or(0), n_slots, runtime_, model());
+    const std::uint64_t need = predicted_memory(model(), estimator_.tensor_bytes(d.file_type, d.imatrix), n_ctx);
+    const auto freest = std::ranges::max_element(blank_, {}, seen_free);
+    const std::uint64_t most = checked_mul(seen_free(*freest), runtime_.one_gpu_percent, "a share of a GPU") / 100;
+    if (need > most) return std::nullopt;
+    return static_cast<std::size_t>(freest - blank_.begin());
+}
 
 Deployment Judge::deployment(const Request& request) const {
     Deployment d;
@@ -133,24 +167,9 @@ Deployment Judge::deployment(const Request& request) const {
     else if (model().file_type.empty())
         throw Error("no quantization is given for " + model().id + "; give a file type such as q4_k_m");
 
-    Settings& s = d.settings;
-    s.n_ctx = request.n_ctx.value_or(0);
-    s.n_batch = request.n_batch.value_or(runtime_.n_batch);
-    s.n_ubatch = request.n_ubatch.value_or(runtime_.n_ubatch);
-    s.n_seq_max = request.parallel.value_or(runtime_.slots);
-    s.kv_unified = request.kv_unified.value_or(request.parallel ? runtime_.unified_when_given : runtime_.unified);
-    s.type_k = cache_type(runtime_, request.type_k.value_or(TensorType::f16));
-    s.type_v = cache_type(runtime_, request.type_v.value_or(TensorType::f16));
-    s.flash_attn = request.flash_attn.value_or(FlashAttention::automatic);
-    s.swa_full = request.swa_full;
-    s.offload_kqv = request.kv_offload;
-    s.op_offload = request.op_offload;
-    s.embeddings = request.embeddings;
     if (request.mtp) check_mtp(model());
-    s.mtp = request.mtp;
-    const auto outputs = request.embeddings ? runtime_.embedding_outputs : runtime_.outputs;
-    if (outputs == RuntimeProfile::Outputs::slots)
-        s.n_outputs_max = s.n_seq_max * (1 + (request.mtp || request.draft ? runtime_.draft_tokens : 0));
+    const std::optional<std::size_t> one = one_gpu(request, d);
+    d.settings = settings_of(request, runtime_, model(), outlook(d, one));
 
     PlacementRequest& p = d.placement;
     p.n_devices = static_cast<std::uint32_t>(devices_.size());
@@ -160,11 +179,12 @@ Deployment Judge::deployment(const Request& request) const {
     p.split_mode = request.split_mode.value_or(SplitMode::layer);
     p.main_device = request.main_gpu;
     p.tensor_split = request.tensor_split;
-    if (p.tensor_split.empty() && devices_.size() > 1) {
-        // llama.cpp splits by the free memory that a device reports once its context exists (llama-model.cpp).
-        for (const DeviceAnswer& device : blank_)
-            p.tensor_split.push_back(
-                static_cast<double>(device.available - std::min(device.available, device.overhead)));
+    if (one) {
+        p.tensor_split.assign(devices_.size(), 0);
+        p.tensor_split[*one] = 1;
+    } else if (p.tensor_split.empty() && devices_.size() > 1) {
+        // llama.cpp splits by the free memory that a device reports (llama-model.cpp).
+        for (const DeviceAnswer& device : blank_) p.tensor_split.push_back(static_cast<double>(seen_free(device)));
         if (std::ranges::all_of(p.tensor_split, [](double share) { return share == 0; })) p.tensor_split.clear();
     }
     return d;
@@ -198,7 +218,7 @@ Trial Judge::attempt(const Request& request) {
         DeviceAnswer& device = trial.devices[i];
         device.memory = trial.estimate.devices[i];
         device.compute_error = trial.estimate.compute_error;
-        if (!is_cuda(devices_[i]))
+        if (!runtime_.compute_measured || !is_cuda(devices_[i]))
             device.compute_error = std::max(device.compute_error, device.memory.compute / modelled_share);
         device.companion_error = trial.companions.errors[i];
         device.error = checked_add(device.compute_error, device.overhead_error, "the error of " + device.name);

@@ -1,11 +1,14 @@
 #pragma once
 
 #include "companions.hpp"
+#include "request_settings.hpp"
 #include "vramfit/answer/answer.hpp"
 #include "vramfit/hardware/device.hpp"
 #include "vramfit/memory/runtime.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace vramfit {
@@ -47,11 +50,18 @@ public:
     const std::vector<DeviceAnswer>& empty_devices() const { return blank_; }
     Companions& companions() { return companions_; }
     std::uint64_t margin() const { return margin_; }
-    /// The compute buffer follows rules that were measured with CUDA alone.
+    /// Bytes of all devices together.
+    std::uint64_t gpu_memory() const;
+    /// The compute buffer follows rules that were measured with CUDA alone ...
     bool all_cuda() const;
+    /// ... and with this runtime.
+    bool compute_measured() const;
 
 private:
     Verdict judge_device(DeviceAnswer& device) const;
+    Outlook outlook(const Deployment& d, std::optional<std::size_t> one) const;
+    /// The device that takes the whole model, where the runtime expects one to.
+    std::optional<std::size_t> one_gpu(const Request& request, const Deployment& d) const;
 
     Estimator& estimator_;
     RuntimeProfile runtime_;

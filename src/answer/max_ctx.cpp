@@ -17,6 +17,7 @@ public:
     Contexts(Judge& judge, Request request) : judge_(judge), request_(std::move(request)) {
         const Settings settings = judge.deployment(request_).settings;
         n_stream_ = settings.kv_unified ? 1 : settings.n_seq_max;
+        n_caches_ = judge.runtime().ctx_per_slot ? 1 : n_stream_;
         n_trained_ = judge.model().n_ctx_train();
     }
 
@@ -27,10 +28,10 @@ public:
     }
     std::uint64_t n_ctx(std::uint64_t number) const {
         const std::uint64_t cells = number * cells_step;
-        return (n_trained_ == 0 ? cells : std::min(cells, n_trained_)) * n_stream_;
+        return (n_trained_ == 0 ? cells : std::min(cells, n_trained_)) * n_caches_;
     }
 
-    void remember(const Trial& trial) { known_[trial.deployment.settings.n_ctx] = spare_of(trial); }
+    void remember(const Trial& trial) { known_[request_.n_ctx.value_or(0)] = spare_of(trial); }
 
     std::int64_t spare(std::uint64_t number, Verdict goal) {
         const auto [it, added] = known_.try_emplace(n_ctx(number));
@@ -50,6 +51,7 @@ private:
     Judge& judge_;
     Request request_;
     std::uint64_t n_stream_ = 1;
+    std::uint64_t n_caches_ = 1; ///< whose cells the context that is said counts together
     std::uint64_t n_trained_ = 0;
     std::map<std::uint64_t, Spares> known_; // by context
 };

@@ -6,6 +6,7 @@
 #include "vramfit/base/text.hpp"
 #include "vramfit/hardware/detect.hpp"
 #include "vramfit/hardware/overhead.hpp"
+#include "vramfit/memory/settings.hpp"
 
 #include <algorithm>
 
@@ -22,9 +23,18 @@ bool is_recurrent(const MemoryEstimate& estimate) {
            std::ranges::all_of(estimate.caches, [](const Cache& c) { return c.recurrent || c.layers.empty(); });
 }
 
-void note_context(Notes& notes, const Judge& judge, const Trial& trial, bool chosen) {
+void note_default_context(Notes& notes, const Judge& judge, const Request& request) {
+    const RuntimeProfile& runtime = judge.runtime();
+    std::string text =
+        "no context was given: " + number(*request.n_ctx) + " is what " + runtime.name + " takes by itself";
+    if (runtime.default_ctx.size() > 1) text += " with " + format_bytes(judge.gpu_memory()) + " of GPU memory";
+    notes.push_back(text);
+}
+
+void note_context(Notes& notes, const Judge& judge, const Request& request, const Trial& trial, ContextSource source) {
     const ContextPlan& context = trial.estimate.context;
-    if (chosen) {
+    if (source == ContextSource::by_default) note_default_context(notes, judge, request);
+    if (source == ContextSource::largest) {
         switch (trial.verdict) {
         case Verdict::fit: notes.push_back("no context was given: this is the largest that fits"); break;
         case Verdict::tight:
@@ -41,7 +51,12 @@ void note_context(Notes& notes, const Judge& judge, const Trial& trial, bool cho
         }
     }
     const std::uint64_t trained = judge.model().n_ctx_train();
-    if (trained == 0 || context.n_ctx_seq <= pad(trained, 256) || is_recurrent(trial.estimate)) return;
+    if (judge.runtime().caps_ctx && trained > 0 && request.n_ctx.value_or(0) > trained)
+        notes.push_back(judge.runtime().name + " cuts the context to the " + number(trained) +
+                        " that the model was trained for");
+    if (trained == 0 || context.n_ctx_seq <= pad(trained + judge.runtime().ctx_extra, n_cells_pad) ||
+        is_recurrent(trial.estimate))
+        return;
     // An encoder has learned a vector for each position.
     const bool encoder = judge.model().hparams.get("attention.causal", 1) == 0;
     notes.push_back("a context of " + number(context.n_ctx_seq) + " is more than the " + number(trained) +
@@ -49,14 +64,29 @@ void note_context(Notes& notes, const Judge& judge, const Trial& trial, bool cho
                     (encoder ? "it has no positions beyond it" : "quality suffers beyond it"));
 }
 
-void note_slots(Notes& notes, const Request& request, const Trial& trial) {
+void note_slots(Notes& notes, const Judge& judge, const Request& request, const Trial& trial) {
     const ContextPlan& context = trial.estimate.context;
+    if (request.parallel.value_or(1) > 1 && has_single_slot(request, judge.runtime(), judge.model()))
+        notes.push_back(judge.runtime().name + " gives this model one slot, whatever is asked");
     if (context.n_seqs < 2) return;
-    if (context.n_stream > 1)
+    if (judge.runtime().ctx_per_slot)
+        notes.push_back(judge.runtime().name + " gives each of the " + number(context.n_seqs) + " slots a cache of " +
+                        number(context.n_ctx_seq) + " tokens");
+    else if (context.n_stream > 1)
         notes.push_back(number(context.n_seqs) + " slots divide the context: " + number(context.n_ctx_seq) +
                         " tokens each");
     else if (request.parallel || request.kv_unified)
         notes.push_back(number(context.n_seqs) + " slots share one cache of " + number(context.n_ctx) + " tokens");
+}
+
+/// The runtime caches the whole context where a window would do.
+void note_windows(Notes& notes, const Judge& judge, const Request& request, const Trial& trial) {
+    if (request.swa_full || !judge.runtime().swa_full) return;
+    const bool windows = judge.model().hparams.get("attention.sliding_window", 0) > 0;
+    if (!windows || trial.estimate.refusal) return;
+    const auto hint = judge.runtime().hints.find("swa_full");
+    notes.push_back(judge.runtime().name + " caches the whole context in sliding-window layers, too" +
+                    (hint == judge.runtime().hints.end() ? "" : "; " + hint->second));
 }
 
 void note_weights(Notes& notes, Judge& judge, const Trial& trial) {
@@ -129,7 +159,11 @@ void note_devices(Notes& notes, const Judge& judge) {
         if (!note.empty() && note != last) notes.push_back(note);
         last = note;
     }
-    if (!judge.all_cuda()) notes.push_back("the compute buffer is modelled: its rules were measured with CUDA");
+    if (!judge.all_cuda())
+        notes.push_back("the compute buffer is modelled: its rules were measured with CUDA");
+    else if (!judge.compute_measured())
+        notes.push_back("the compute buffer is modelled: its rules were measured with llama.cpp, not with " +
+                        judge.runtime().name);
 }
 
 } // namespace
@@ -139,6 +173,19 @@ namespace {
 std::string gibibytes_up(std::uint64_t bytes) { return number(bytes / gib + (bytes % gib == 0 ? 0 : 1)) + " GiB"; }
 
 } // namespace
+
+void note_command(std::vector<std::string>& notes, const Judge& judge, const Command& command) {
+    const RuntimeProfile& runtime = judge.runtime();
+    const auto hint = [&](const char* kind) {
+        const auto found = runtime.hints.find(kind);
+        return found == runtime.hints.end() ? std::string() : found->second;
+    };
+    if (command.has_variables && !hint("environment").empty()) notes.push_back(hint("environment"));
+    if (!command.elsewhere.empty()) notes.push_back(hint("elsewhere") + ": " + enumerated(command.elsewhere, "and"));
+    if (!command.unsaid.empty())
+        notes.push_back(runtime.name + " has no setting for " + enumerated(command.unsaid, "and") +
+                        ": the figures are with it all the same");
+}
 
 std::string note_without_advice(const Judge& judge, const Trial& trial) {
     std::uint64_t most = 0; // bytes that a device must have, all of them alike
@@ -158,10 +205,12 @@ std::string note_without_advice(const Judge& judge, const Trial& trial) {
                                         : "GPUs with " + size + " each, or a smaller model, are needed");
 }
 
-std::vector<std::string> notes_of(Judge& judge, const Request& request, const Trial& trial, bool chosen) {
+std::vector<std::string> notes_of(Judge& judge, const Request& request, const Trial& trial, ContextSource source) {
     Notes notes;
-    note_context(notes, judge, trial, chosen);
-    note_slots(notes, request, trial);
+    notes = judge.runtime().version_notes;
+    note_context(notes, judge, request, trial, source);
+    note_slots(notes, judge, request, trial);
+    note_windows(notes, judge, request, trial);
     note_attention(notes, trial);
     note_placement(notes, judge, trial);
     note_overrides(notes, judge, trial);

@@ -37,5 +37,6 @@ CommandResult diagnose_command(Arguments arguments, const Terminal& terminal, co
 CommandResult compare_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
 CommandResult gpus_command(Arguments arguments, const Terminal& terminal);
 CommandResult quants_command(Arguments arguments, const Terminal& terminal);
+CommandResult runtimes_command(Arguments arguments, const Terminal& terminal);
 
 } // namespace vramfit::cli

@@ -250,6 +250,7 @@ void read_question(const ParsedArguments& arguments, Request& request) {
     request.ram = reader.size("--ram");
     request.catalogs = arguments.values("--catalog");
     if (const auto runtime = arguments.value("--runtime")) request.runtime = *runtime;
+    request.runtime_version = arguments.value("--runtime-version");
 }
 
 } // namespace

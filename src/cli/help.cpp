@@ -13,7 +13,7 @@ constexpr std::size_t names_width = 31;
 constexpr std::string_view fit_head = R"(Does this model, at this quantization and context, fit this GPU?
 
   vramfit [fit] --model MODEL --quant TYPE [--ctx N] --gpu GPU [OPTIONS]
-  vramfit models|gpus|quants [FILTER]     what can be asked about
+  vramfit models|gpus|quants|runtimes [FILTER]   what can be asked about
   vramfit diagnose [LOG]                  why did it run out of memory?
   vramfit compare [LOG]                   predicted and logged figures
   vramfit inspect MODEL                   what a model is made of
@@ -37,7 +37,10 @@ std::string listing_head(std::string_view command) {
 }
 
 std::string listing_tail(std::string_view command) {
-    const std::string_view filter = command == "models" ? "qwen3" : command == "gpus" ? "4090" : "q4";
+    const std::string_view filter = command == "models"     ? "qwen3"
+                                    : command == "gpus"     ? "4090"
+                                    : command == "runtimes" ? "ollama"
+                                                            : "q4";
     const std::string_view more = command == "models" ? "  vramfit models --installed\n" : "";
     return "\nExamples:\n  vramfit " + std::string(command) + "\n  vramfit " + std::string(command) + " " +
            std::string(filter) + " --json\n" + std::string(more) +

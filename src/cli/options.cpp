@@ -26,7 +26,9 @@ constexpr std::array fit_table{
     OptionSpec{"--free", "SIZE", "22GiB", "", question, "memory free on each GPU now, instead of its total"},
     OptionSpec{"--reserve", "SIZE", "1GiB", "", question, "memory kept out of use on each GPU"},
     OptionSpec{"--margin", "SIZE", "1GiB", "", question, "headroom under which a fit counts as tight (1GiB)"},
-    OptionSpec{"--runtime", "NAME", "llama.cpp", "", question, "llama.cpp (means llama-server) or llama-cli"},
+    OptionSpec{"--runtime", "NAME", "llama.cpp", "", question,
+               "llama.cpp (means llama-server), llama-cli, ollama, ...: see 'vramfit runtimes'; all: compare them"},
+    OptionSpec{"--runtime-version", "BUILD", "b6325", "", question, "whose rules count (of llama.cpp the newest)"},
     OptionSpec{"--ram", "SIZE", "64GB", "", question, "the computer's own memory: then it gets a verdict too"},
     OptionSpec{"--catalog", "FILE", "models.json", "", question, "further models, before the bundled ones; repeatable"},
 

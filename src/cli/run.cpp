@@ -32,6 +32,7 @@ constexpr std::array commands{
     Command{"models", models_options, models_command},
     Command{"gpus", listing_options, without_sources<gpus_command>},
     Command{"quants", listing_options, without_sources<quants_command>},
+    Command{"runtimes", listing_options, without_sources<runtimes_command>},
     Command{"diagnose", diagnose_options, diagnose_command},
     Command{"compare", compare_options, compare_command},
     Command{"inspect", inspect_options, inspect_command},

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
+#include <system_error>
 
 namespace vramfit {
 namespace {
@@ -64,12 +66,13 @@ auto reading(Read read) {
     }
 }
 
-RuntimeProfile find_in(const json& document, std::string_view name) {
+/// The entry of that name with what it takes over.
+json entry_in(const json& document, std::string_view name) {
     const json& list = document.at("runtimes");
     const std::string key = normalize_name(name);
     const auto names = names_of(list);
     for (const auto& [written, id] : names) {
-        if (normalize_name(written) == key) return runtime_of(resolved(list, id));
+        if (normalize_name(written) == key) return resolved(list, id);
     }
     for (const json& planned : document.at("not_yet")) {
         if (normalize_name(planned.get<std::string>()) == key)
@@ -80,6 +83,43 @@ RuntimeProfile find_in(const json& document, std::string_view name) {
     for (const auto& [written, id] : names) known.push_back(written);
     const std::string near = did_you_mean(name, known);
     throw Error("unknown runtime " + quote(name) + (near.empty() ? "; " + described(list) + " are known" : near));
+}
+
+/// 6325 of "b6325" and "6325".
+std::uint64_t build_of(std::string_view version, const std::string& name) {
+    std::string_view digits = version;
+    if (digits.starts_with('b')) digits.remove_prefix(1);
+    std::uint64_t build = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), build);
+    if (error != std::errc{} || end != digits.data() + digits.size() || build == 0)
+        throw Error("a version of " + name + " is the number of a build, such as b6325, not " + quote(version));
+    return build;
+}
+
+/// The entry as it was in that build, newest changes undone first.
+RuntimeProfile older_runtime(json entry, std::string_view version) {
+    const std::string name = entry.at("name");
+    if (version == entry.at("version").get<std::string>()) return runtime_of(entry);
+    const json changes = entry.value("older", json::array());
+    if (changes.empty())
+        throw Error("one version of " + name + " is known, " + entry.at("version").get<std::string>() +
+                    "; leave --runtime-version out");
+    const std::uint64_t build = build_of(version, name);
+    std::vector<std::string> notes;
+    for (const json& change : changes) {
+        const std::uint64_t without = change.at("last_without").get<std::uint64_t>();
+        const std::uint64_t with = change.at("first_with").get<std::uint64_t>();
+        if (build <= without)
+            entry.merge_patch(change.at("before"));
+        else if (build < with)
+            notes.push_back(name + " got " + change.at("what").get<std::string>() + " between b" +
+                            std::to_string(without) + " and b" + std::to_string(with) + ": b" + std::to_string(build) +
+                            " is taken to have it");
+    }
+    RuntimeProfile profile = runtime_of(entry);
+    profile.version = "b" + std::to_string(build);
+    profile.version_notes = std::move(notes);
+    return profile;
 }
 
 std::string_view bundled() { return embedded::file("runtimes.json").value(); }
@@ -136,7 +176,11 @@ std::string RuntimeProfile::failure(std::string_view part, std::string_view back
 }
 
 RuntimeProfile find_runtime(std::string_view name, std::string_view text) {
-    return reading([&] { return find_in(json::parse(text), name); });
+    return reading([&] { return runtime_of(entry_in(json::parse(text), name)); });
+}
+
+RuntimeProfile find_runtime_version(std::string_view name, std::string_view version) {
+    return reading([&] { return older_runtime(entry_in(json::parse(bundled()), name), version); });
 }
 
 RuntimeProfile find_runtime(std::string_view name) { return find_runtime(name, bundled()); }

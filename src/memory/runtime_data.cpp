@@ -126,7 +126,30 @@ void read_slots(RuntimeProfile& p, const json& slots) {
     p.unified = slots.at("unified");
     p.unified_when_given = slots.at("unified_when_given");
     p.single_slot = slots.value("single", std::vector<std::string>{});
-    p.single_slot_embeddings = slots.value("single_for_embeddings", false);
+    p.embeds_itself = slots.value("single_for_embeddings", false);
+}
+
+AutoBatch auto_batch_of(const json& rule) {
+    AutoBatch batch;
+    for (const json& step : rule.at("steps"))
+        batch.steps.push_back({count_at(step, "above_ctx"), count_at(step, "n_batch"),
+                               checked_mul(count_at(step, "surcharge_mib"), mib, "a surcharge"),
+                               count_at(step, "most_percent")});
+    batch.load_percent = count_at(rule, "load_percent");
+    batch.otherwise = count_at(rule, "otherwise");
+    const json& small = rule.at("cuda_without_flash_attn");
+    batch.small_above_ctx = count_at(small, "above_ctx");
+    batch.small_memory = checked_mul(count_at(small, "memory_gib"), gib, "a small GPU");
+    batch.small = count_at(small, "n_batch");
+    batch.embeddings = count_at(rule, "embeddings");
+    return batch;
+}
+
+void read_batch(RuntimeProfile& p, const json& batch) {
+    p.n_batch = count_at(batch, "n_batch");
+    p.n_ubatch = count_at(batch, "n_ubatch");
+    p.one_batch = batch.value("one_setting", false);
+    if (batch.contains("automatic")) p.auto_batch = auto_batch_of(batch["automatic"]);
 }
 
 void read_host(RuntimeProfile& p, const json& host) {
@@ -161,6 +184,9 @@ RuntimeProfile runtime_of(const json& entry) {
     RuntimeProfile p;
     p.id = entry.at("id");
     p.program = entry.at("program");
+    p.alone = entry.value("alone", "");
+    p.name = entry.at("name");
+    p.takes_files = entry.value("takes_files", true);
     p.version = entry.at("version");
     p.aliases = entry.at("aliases").get<std::vector<std::string>>();
     read_context(p, entry.at("context"));
@@ -169,10 +195,8 @@ RuntimeProfile runtime_of(const json& entry) {
     p.outputs = outputs_of(outputs.at("rows"));
     p.embedding_outputs = outputs_of(outputs.at("rows_with_embeddings"));
     p.draft_tokens = count_at(outputs, "draft_tokens");
-    const json& batch = entry.at("batch");
-    p.n_batch = count_at(batch, "n_batch");
-    p.n_ubatch = count_at(batch, "n_ubatch");
-    p.one_batch = batch.value("one_setting", false);
+    read_batch(p, entry.at("batch"));
+    p.one_gpu_percent = entry.contains("placement") ? count_at(entry["placement"], "one_gpu_percent") : 0;
     p.least_ctx = count_at(entry.at("least_ctx"), "tokens");
     read_host(p, entry.at("host"));
     for (const json& name : entry.at("cache_types").at("types"))
@@ -182,9 +206,17 @@ RuntimeProfile runtime_of(const json& entry) {
     p.flags = settings_of(entry, "flags");
     p.environment = settings_of(entry, "environment");
     p.elsewhere = settings_of(entry, "elsewhere");
+    if (entry.contains("hints")) p.hints = texts_of(entry["hints"]);
     if (entry.contains("values")) {
-        for (const auto& [setting, words] : entry["values"].items()) p.values.emplace(setting, texts_of(words));
+        for (const auto& [setting, words] : entry["values"].items()) {
+            if (words.is_object()) p.values.emplace(setting, texts_of(words));
+        }
     }
+    p.has_fit = entry.value("has_fit", true);
+    for (const auto& [part, rule] : entry.items()) {
+        if (rule.is_object() && rule.contains("source")) p.sources.emplace(part, rule["source"].get<std::string>());
+    }
+    if (entry.contains("without_gpu_layers")) p.without_gpu_layers = entry["without_gpu_layers"].at("says");
     read_failures(p, entry.at("failures"));
     return p;
 }

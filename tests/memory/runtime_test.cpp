@@ -20,6 +20,19 @@ std::string error_of(std::string_view name) {
 
 } // namespace
 
+namespace {
+
+std::string error_in(std::string_view json, std::string_view name = "a") {
+    try {
+        find_runtime(name, json);
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+} // namespace
+
 TEST_CASE("llama.cpp means its server: four slots on one cache, a row of logits each") {
     const RuntimeProfile p = find_runtime("llama.cpp");
     CHECK(p.id == "llama.cpp");
@@ -69,9 +82,9 @@ TEST_CASE("failures read as llama.cpp prints them") {
 
 TEST_CASE("an unknown runtime names near matches, one that is to come says so") {
     CHECK(error_of("llama-srever") == "unknown runtime \"llama-srever\"; did you mean llama-server?");
-    CHECK(error_of("ollama") == "runtime ollama is not described yet; llama.cpp and llama-cli are");
-    CHECK(error_of("vLLM") == "runtime vllm is not described yet; llama.cpp and llama-cli are");
-    CHECK(error_of("zzz") == "unknown runtime \"zzz\"; llama.cpp and llama-cli are known");
+    CHECK(error_of("zzz") == "unknown runtime \"zzz\"; llama.cpp, llama-cli, ollama, lmstudio and koboldcpp are known");
+    CHECK(error_in(R"({"runtimes": [{"id": "a", "aliases": []}], "not_yet": ["vllm"]})", "vLLM") ==
+          "runtime vllm is not described yet; a are");
 }
 
 TEST_CASE("llama.cpp's command line says every setting; every profile has its failures") {
@@ -144,19 +157,6 @@ TEST_CASE("a default context depends on the memory of all GPUs, and is no larger
     CHECK(p.default_context(8 * gib, 2048) == 2048);
 }
 
-namespace {
-
-std::string error_in(std::string_view json, std::string_view name = "a") {
-    try {
-        find_runtime(name, json);
-    } catch (const Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
-
-} // namespace
-
 TEST_CASE("malformed data about runtimes is an error, whatever is wrong with it") {
     for (const char* text : {"", "[]", "{}", R"({"runtimes": 1, "not_yet": []})", R"({"runtimes": [1], "not_yet": []})",
                              R"({"runtimes": [{"id": 1, "aliases": []}], "not_yet": []})",
@@ -176,7 +176,7 @@ TEST_CASE("malformed data about runtimes is an error, whatever is wrong with it"
 
 TEST_CASE("what a runtime's entry gets wrong is named") {
     const auto with = [](std::string rows, std::string slots, std::string type) {
-        return R"({"not_yet": [], "runtimes": [{"id": "a", "program": "a", "version": "1", "aliases": [],
+        return R"({"not_yet": [], "runtimes": [{"id": "a", "name": "A", "program": "a", "version": "1", "aliases": [],
           "context": {"default": "trained", "reserved": "load"}, "attention": {"flash_attn": "auto"},
           "compute_measured": true, "slots": {"default": )" +
                slots + R"(, "unified": true, "unified_when_given": true},
@@ -192,4 +192,60 @@ TEST_CASE("what a runtime's entry gets wrong is named") {
     CHECK(error_in(with("slots", "1", "f16")) == "runtimes.json: \"a\" lacks the failure weights");
     CHECK(error_in(with("slots", "1", R"(f16"]}, "flags": {"n_ctxt": "-c"}, "x": {"y": [")")) ==
           "runtimes.json: unknown setting \"n_ctxt\" among the flags");
+}
+
+namespace {
+
+std::string error_of_version(std::string_view name, std::string_view version) {
+    try {
+        find_runtime_version(name, version);
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+} // namespace
+
+TEST_CASE("older builds of llama.cpp have older rules") {
+    const RuntimeProfile now = find_runtime("llama.cpp");
+    CHECK(find_runtime_version("llama.cpp", now.version).slots == 4);
+    CHECK(find_runtime_version("llama.cpp", "b10488").slots == 4);
+    CHECK(find_runtime_version("llama.cpp", "10488").version == "b10488");
+
+    const RuntimeProfile without_fit = find_runtime_version("llama.cpp", "b7404"); // pull request 16653 is newer
+    CHECK_FALSE(without_fit.has_fit);
+    CHECK_FALSE(without_fit.fits_ctx);
+    CHECK(without_fit.slots == 4);
+
+    const RuntimeProfile one_slot = find_runtime_version("llama.cpp", "b6816"); // pull request 16736 is newer
+    CHECK(one_slot.slots == 1);
+    CHECK_FALSE(one_slot.unified);
+    CHECK(one_slot.flash_attn == FlashAttention::automatic);
+    CHECK(one_slot.written("flash_attn", "on").words == std::vector<std::string>{"-fa", "on"});
+
+    const RuntimeProfile bare_fa = find_runtime_version("llama.cpp", "b6325"); // -fa was a switch, off by default
+    CHECK(bare_fa.flash_attn == FlashAttention::off);
+    CHECK(bare_fa.written("flash_attn", "on").words == std::vector<std::string>{"-fa"});
+    CHECK(bare_fa.written("flash_attn", "off").words.empty());
+    CHECK(bare_fa.version_notes.empty());
+}
+
+TEST_CASE("where it is not known which of two builds brought a change, a note says so") {
+    const RuntimeProfile p = find_runtime_version("llama.cpp", "b6900");
+    CHECK(p.slots == 4);
+    REQUIRE(p.version_notes.size() == 1);
+    CHECK(p.version_notes[0] ==
+          "llama.cpp got four slots on one cache between b6816 and b7079: b6900 is taken to have it");
+}
+
+TEST_CASE("a version is a build of llama.cpp; of the other runtimes one is known") {
+    CHECK(error_of_version("llama.cpp", "2025-08") ==
+          "a version of llama.cpp is the number of a build, such as b6325, not \"2025-08\"");
+    CHECK(error_of_version("llama.cpp", "b") ==
+          "a version of llama.cpp is the number of a build, such as b6325, not \"b\"");
+    CHECK(error_of_version("llama.cpp", "b0") ==
+          "a version of llama.cpp is the number of a build, such as b6325, not \"b0\"");
+    CHECK(error_of_version("koboldcpp", "1.90") ==
+          "one version of KoboldCpp is known, 1.12x (August 2026); leave --runtime-version out");
 }

@@ -133,8 +133,8 @@ struct Answer {
 SourcedModel model_of(const Request& request, ModelSources sources = {});
 
 /// Answers a question. Throws Error where it cannot be answered (unknown name, impossible setting).
-/// Needs `model`, `quant` (for a catalog model) and at least one GPU; without `n_ctx` the largest context that fits is
-/// looked for and used, or the one that the model's source names.
+/// Needs `model`, `quant` (for a catalog model) and at least one GPU. Without `n_ctx` the context is the one that the
+/// model's source names, else the one that the runtime takes by itself; where that makes it fit, the largest that fits.
 Answer answer(const Request& request, const ModelSources& sources = {});
 
 /// The same for many questions about one model: `estimator` is of the model that `asked` names.

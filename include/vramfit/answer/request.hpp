@@ -32,6 +32,7 @@ struct Request {
     std::optional<std::uint64_t> reserve; ///< bytes kept out of use on each device
     std::optional<std::uint64_t> margin;  ///< headroom under which a fit is tight
     std::string runtime = "llama.cpp";
+    std::optional<std::string> runtime_version; ///< of llama.cpp a build, "b6325"; the newest that is known
     std::optional<TensorType> type_k, type_v;
     std::optional<FlashAttention> flash_attn;
     std::optional<std::uint64_t> parallel; ///< slots

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vramfit/memory/auto_batch.hpp"
 #include "vramfit/memory/settings.hpp"
 #include "vramfit/model/tensor_type.hpp"
 
@@ -34,15 +35,17 @@ struct RuntimeProfile {
     /// A setting in the runtime's own words.
     struct Written {
         Style style = Style::flag;
-        std::vector<std::string>
-            words; ///< {"-c", "8192"}, {"OLLAMA_CONTEXT_LENGTH=8192"}; none: it goes without saying
+        std::vector<std::string> words; ///< {"-c", "8192"}, {"X_CONTEXT=8192"}; none: it goes without saying
     };
 
     using Texts = std::map<std::string, std::string, std::less<>>;
 
-    std::string id;      ///< "llama.cpp"
-    std::string program; ///< "llama-server"
-    std::string version; ///< the one whose rules these are: "v0.4.0"
+    std::string id;      ///< "ollama"
+    std::string name;    ///< as people write it: "Ollama"
+    std::string version; ///< the one whose rules these are
+    std::string program; ///< what is run with variables or flags: "ollama serve"
+    std::string alone;   ///< what is run where no variable is to be set, "{model}" to be filled in; empty: `program`
+    bool takes_files = true; ///< models are files to it, not names
     std::vector<std::string> aliases;
 
     std::vector<ContextTier> default_ctx; ///< most memory first; empty: what the model was trained for
@@ -56,7 +59,7 @@ struct RuntimeProfile {
     bool unified = false;                 ///< those slots share one cache
     bool unified_when_given = false;      ///< slots that somebody asked for do
     std::vector<std::string> single_slot; ///< architectures that have one slot whatever is asked
-    bool single_slot_embeddings = false;  ///< ... and models that make embeddings
+    bool embeds_itself = false;           ///< a model that makes embeddings is asked for them, in one slot
     Outputs outputs = Outputs::batch;
     Outputs embedding_outputs = Outputs::batch; ///< for a model that is asked for embeddings
     std::uint64_t draft_tokens = 0;    ///< further rows a slot where tokens are drafted; 0: the runtime does not draft
@@ -65,6 +68,8 @@ struct RuntimeProfile {
     std::uint64_t checkpoint_step = 0; ///< tokens between two of them, at least
     std::uint64_t n_batch = 0, n_ubatch = 0;
     bool one_batch = false;              ///< n_batch and n_ubatch are one setting
+    std::optional<AutoBatch> auto_batch; ///< how it chooses them by itself
+    std::uint64_t one_gpu_percent = 0;   ///< a model that is predicted to take up to this share of a GPU goes there
     std::uint64_t least_ctx = 0;         ///< what the runtime itself calls the least useful context
     std::vector<TensorType> cache_types; ///< that a KV cache may have
     FlashAttention flash_attn = FlashAttention::automatic;
@@ -85,13 +90,19 @@ struct RuntimeProfile {
     /// `backend`: "cuda", "rocm", "metal" or "vulkan".
     std::string failure(std::string_view part, std::string_view backend, std::size_t device, std::uint64_t bytes) const;
 
+    Texts sources;                          ///< by part of the entry: "context", "slots", ...
+    bool has_fit = true;                    ///< it can place layers by itself (`--fit`)
+    std::vector<std::string> version_notes; ///< what is not sure about the version that was asked for
+
     Texts flags;                                      ///< by setting
     Texts environment;                                ///< by setting: variables
     Texts elsewhere;                                  ///< by setting, "{value}" to be filled in
     std::map<std::string, Texts, std::less<>> values; ///< by setting: the runtime's words for its values
-    Texts failures;                                   ///< by part
-    Texts allocations;                                ///< by backend: what comes before it
-    Texts buffers;                                    ///< by backend: the name of its buffers
+    Texts hints;                    ///< where a style's words belong: by "environment" and "elsewhere"
+    std::string without_gpu_layers; ///< what it says of a model that does not fit where nobody said how many layers
+    Texts failures;                 ///< by part
+    Texts allocations;              ///< by backend: what comes before it
+    Texts buffers;                  ///< by backend: the name of its buffers
 };
 
 /// The profile that `name` means, an id or alias. Letter case and `-`, `_`, `.` are forgiven. Throws Error for an
@@ -100,6 +111,10 @@ RuntimeProfile find_runtime(std::string_view name);
 
 /// The same among the profiles of `json`, the text of a file like data/runtimes.json.
 RuntimeProfile find_runtime(std::string_view name, std::string_view text);
+
+/// The profile as it was in an older version of the runtime: of llama.cpp a build, "b6325". Throws Error for a version
+/// that is not written so, and for a runtime of which one version is known.
+RuntimeProfile find_runtime_version(std::string_view name, std::string_view version);
 
 /// Every profile, in the order of the file.
 std::vector<RuntimeProfile> runtimes();

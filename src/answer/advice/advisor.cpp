@@ -12,8 +12,8 @@ void Change::write(const RuntimeProfile& runtime, std::string_view setting, cons
     possible = possible && runtime.can_set(setting);
     if (!possible) return;
     const std::vector<std::string> words = runtime.written(setting, value).words;
-    const bool said =
-        std::ranges::search(flags, words).begin() != flags.end(); // two settings may be one to the runtime
+    // Two settings may be one to the runtime.
+    const bool said = std::search(flags.begin(), flags.end(), words.begin(), words.end()) != flags.end();
     if (!said) flags.insert(flags.end(), words.begin(), words.end());
 }
 
@@ -68,8 +68,8 @@ void Advisor::keep(const Change& change, const Trial& trial) {
     s.set = change.set;
     s.verdict = trial.verdict;
     s.flags = change.flags;
-    s.command =
-        command_line(judge_, change.request, change.file.empty() ? model_file(model(), change.request) : change.file);
+    s.command = command_line(judge_, change.request,
+                             change.file.empty() ? model_file(runtime(), model(), change.request) : change.file);
     const auto index = static_cast<std::size_t>(&worst() - base_.devices.data());
     const std::uint64_t before = base_.devices[index].required;
     const std::uint64_t after = trial.devices[index].required;
@@ -77,6 +77,11 @@ void Advisor::keep(const Change& change, const Trial& trial) {
     s.saved = base_.verdict != Verdict::refused && before > after ? before - after : 0;
     s.request = change.request;
     kept_.push_back(std::move(s));
+}
+
+std::uint64_t Advisor::n_ctx() const {
+    const bool as_said = runtime().ctx_per_slot || runtime().ctx_extra > 0;
+    return as_said ? request_.n_ctx.value_or(0) : base_.estimate.context.n_ctx;
 }
 
 Verdict Advisor::consider(const Change& change) {

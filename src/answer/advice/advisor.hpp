@@ -41,6 +41,8 @@ public:
     const Model& model() const { return judge_.model(); }
     const Request& request() const { return request_; }
     const Trial& base() const { return base_; }
+    /// The context of the base as a person says it to this runtime.
+    std::uint64_t n_ctx() const;
     const MaxContext& max_ctx() const { return max_ctx_; }
     /// The device that misses most.
     const DeviceAnswer& worst() const { return worst_of(base_); }

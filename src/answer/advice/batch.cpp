@@ -25,7 +25,9 @@ Change slots_change(const Advisor& advisor, std::uint64_t n_slots) {
     change.write(runtime, "parallel", std::to_string(n_slots));
     change.request = advisor.request();
     change.request.parallel = n_slots;
-    if (context.n_stream > 1) {
+    if (runtime.ctx_per_slot) {
+        change.summary += ", each with " + std::to_string(context.n_ctx_seq) + " tokens as before";
+    } else if (context.n_stream > 1) {
         const std::uint64_t n_ctx = n_slots * context.n_ctx_seq;
         change.summary += ", each with " + std::to_string(context.n_ctx_seq) + " tokens as before";
         change.set.emplace_back("n_ctx", n_ctx);

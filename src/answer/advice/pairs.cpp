@@ -8,9 +8,7 @@ namespace vramfit {
 namespace {
 
 /// A context below this is no help to anybody who asked for more.
-std::uint64_t useful_context(const Advisor& advisor) {
-    return std::min(advisor.runtime().least_ctx, advisor.base().estimate.context.n_ctx);
-}
+std::uint64_t useful_context(const Advisor& advisor) { return std::min(advisor.runtime().least_ctx, advisor.n_ctx()); }
 
 bool is_useful(const Advisor& advisor, const Suggestion& suggestion) {
     if (advisor.request().strict && suggestion.verdict != Verdict::fit) return false;
@@ -31,7 +29,7 @@ std::optional<Change> largest_quant(Advisor& advisor, const Trial& other, Make m
 
 void quant_and_context(Advisor& advisor) {
     const std::uint64_t least = useful_context(advisor);
-    if (least == advisor.base().estimate.context.n_ctx) return;
+    if (least == advisor.n_ctx()) return;
     const Change shorter = context_change(advisor, advisor.request(), least);
     const auto smaller = [&](FileType type) { return quant_change(advisor, shorter.request, type); };
     const auto found = largest_quant(advisor, advisor.judge().attempt(shorter.request), smaller);
@@ -60,7 +58,7 @@ void mended_and_context(Advisor& advisor) {
                                cache_type_change(advisor, advisor.request(), TensorType::f16)}) {
         const MaxContext max = max_context(advisor.judge(), mend.request);
         const std::uint64_t n_ctx = max.fit > 0 ? max.fit : max.tight;
-        if (n_ctx == 0 || n_ctx >= advisor.base().estimate.context.n_ctx) continue;
+        if (n_ctx == 0 || n_ctx >= advisor.n_ctx()) continue;
         const Verdict verdict = advisor.consider(both(mend, context_change(advisor, mend.request, n_ctx)));
         if (advisor.helps(verdict)) return;
     }

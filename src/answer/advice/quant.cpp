@@ -22,7 +22,7 @@ Change quant_change(const Advisor& advisor, Request request, FileType type) {
     change.kind = "quant";
     change.summary = "weights in " + name;
     change.set = {{"quant", name}};
-    change.file = model_file(advisor.model(), request, type);
+    change.file = model_file(advisor.runtime(), request, type);
     if (advisor.runtime().can_set("model")) change.write(advisor.runtime(), "model", change.file);
     request.quant = name;
     change.request = std::move(request);

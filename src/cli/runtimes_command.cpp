@@ -1,0 +1,205 @@
+#include "cli/layout.hpp"
+#include "cli/listing.hpp"
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/quote.hpp"
+#include "vramfit/base/text.hpp"
+#include "vramfit/memory/runtime.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace vramfit::cli {
+namespace {
+
+constexpr std::size_t rule_width = 11; // of the names of rules
+constexpr std::size_t indent = 2;
+
+std::string number(std::uint64_t n) { return std::to_string(n); }
+
+const char* name_of(RuntimeProfile::Reserve reserve) {
+    switch (reserve) {
+    case RuntimeProfile::Reserve::growing: return "growing";
+    case RuntimeProfile::Reserve::share: return "share";
+    case RuntimeProfile::Reserve::load: break;
+    }
+    return "load";
+}
+
+const char* name_of(FlashAttention mode) {
+    switch (mode) {
+    case FlashAttention::off: return "off";
+    case FlashAttention::on: return "on";
+    case FlashAttention::automatic: break;
+    }
+    return "auto";
+}
+
+/// "262144/32768/4096", "8192", "trained".
+std::string short_context(const RuntimeProfile& p) {
+    std::string text;
+    for (const auto& tier : p.default_ctx) text += (text.empty() ? "" : "/") + number(tier.n_ctx);
+    return text.empty() ? (p.fits_ctx ? "what fits" : "trained") : text;
+}
+
+std::string context_rule(const RuntimeProfile& p) {
+    std::string text;
+    for (const auto& tier : p.default_ctx) {
+        text += (text.empty() ? "" : ", ") + number(tier.n_ctx);
+        if (tier.memory > 0) text += " from " + format_bytes(tier.memory);
+    }
+    if (p.default_ctx.size() > 1) text += " below (memory of all GPUs together)";
+    if (text.empty()) text = "what the model was trained for";
+    if (p.fits_ctx) text += ", made smaller until it fits";
+    if (p.caps_ctx) text += "; at most what the model was trained for";
+    if (p.ctx_per_slot) text += "; each slot has it for itself";
+    if (p.ctx_extra > 0) text += "; " + number(p.ctx_extra) + " cells are added";
+    return text;
+}
+
+std::string slots_rule(const RuntimeProfile& p) {
+    std::string text = number(p.slots);
+    if (p.slots > 1) text += p.unified ? " that share one cache" : " that divide the context";
+    if (!p.single_slot.empty()) text += "; always one with " + enumerated(p.single_slot, "and");
+    return text;
+}
+
+std::string batch_rule(const RuntimeProfile& p) {
+    std::string text = number(p.n_batch);
+    if (p.n_ubatch != p.n_batch) text += ", physical " + number(p.n_ubatch);
+    if (!p.auto_batch) return text;
+    for (const AutoBatch::Step& step : p.auto_batch->steps)
+        text += "; " + number(step.n_batch) + " above a context of " + number(step.above_ctx) +
+                " where the predicted need is at most " + number(step.most_percent) + " % of the free memory";
+    return text;
+}
+
+std::string cache_rule(const RuntimeProfile& p) {
+    std::vector<std::string_view> names;
+    for (const TensorType type : p.cache_types) names.push_back(traits(type).name);
+    return enumerated(names, "and");
+}
+
+std::string attention_rule(const RuntimeProfile& p) {
+    return std::string("flash attention ") + name_of(p.flash_attn) + ", sliding windows " +
+           (p.swa_full ? "with the whole context" : "with their window");
+}
+
+std::string reserve_rule(const RuntimeProfile& p) {
+    switch (p.reserve) {
+    case RuntimeProfile::Reserve::growing: return "more with every token";
+    case RuntimeProfile::Reserve::share: return "a share of the card, whatever the model";
+    case RuntimeProfile::Reserve::load: break;
+    }
+    return "all of it as the model loads";
+}
+
+/// Rules as a person reads them: name, sentence, and the part of the entry whose source it has.
+std::vector<std::array<std::string, 3>> rules_of(const RuntimeProfile& p) {
+    std::vector<std::array<std::string, 3>> rules{{"context", context_rule(p), "context"},
+                                                  {"memory", reserve_rule(p), "context"},
+                                                  {"slots", slots_rule(p), "slots"},
+                                                  {"batch", batch_rule(p), "batch"}};
+    if (!p.cache_types.empty()) rules.push_back({"KV types", cache_rule(p), "cache_types"});
+    rules.push_back({"attention", attention_rule(p), "attention"});
+    if (p.one_gpu_percent > 0)
+        rules.push_back({"placement",
+                         "one GPU where the predicted need is at most " + number(p.one_gpu_percent) + " % of it",
+                         "placement"});
+    if (!p.without_gpu_layers.empty()) rules.push_back({"too large", p.without_gpu_layers, "without_gpu_layers"});
+    return rules;
+}
+
+/// The settings that it has, in its own words, "N" for the value.
+std::vector<std::pair<std::string, std::string>> settings_of(const RuntimeProfile& p) {
+    std::vector<std::pair<std::string, std::string>> settings;
+    for (const auto* texts : {&p.flags, &p.environment, &p.elsewhere}) {
+        for (const auto& [setting, text] : *texts) {
+            std::string words = texts == &p.environment ? text + "=" : text;
+            if (const auto at = words.find(" {value}"); at != std::string::npos) words.resize(at);
+            settings.emplace_back(setting, words.empty() ? "(by its place)" : words);
+        }
+    }
+    return settings;
+}
+
+std::string profile_text(const RuntimeProfile& p, const Terminal& terminal) {
+    const std::string title = p.name == p.id ? p.id : p.name + " (" + p.id + ")";
+    std::string text = edges(terminal.paint(Color::bold, title), "rules of " + p.version) + "\n";
+    std::string last;
+    for (const auto& [name, rule, part] : rules_of(p)) {
+        text += wrapped(std::string(indent, ' ') + pad_right(name, rule_width), rule);
+        const auto source = p.sources.find(part);
+        if (source != p.sources.end() && part != last)
+            text += wrapped(std::string(indent + rule_width, ' ') + "from ", source->second);
+        last = part;
+    }
+    std::vector<TableRow> rows;
+    for (auto& [setting, words] : settings_of(p)) rows.push_back({{"  " + setting, std::move(words)}});
+    if (rows.empty()) return text;
+    text += "\n" + table({{"  setting"}, {p.environment.empty() ? "flag" : "variable, or where else"}}, rows, terminal);
+    for (const auto& [kind, hint] : p.hints)
+        if (kind == "environment" || kind == "elsewhere") text += wrapped("  note: ", hint);
+    return text;
+}
+
+Json json_of(const RuntimeProfile& p) {
+    Json tiers = Json::array();
+    for (const auto& tier : p.default_ctx) tiers.push_back({{"memory", tier.memory}, {"n_ctx", tier.n_ctx}});
+    Json types = Json::array();
+    for (const TensorType type : p.cache_types) types.push_back(traits(type).name);
+    Json settings = Json::object();
+    for (auto& [setting, words] : settings_of(p)) settings[setting] = words;
+    return {{"id", p.id},
+            {"name", p.name},
+            {"aliases", p.aliases},
+            {"version", p.version},
+            {"program", p.program},
+            {"default_context", p.default_ctx.empty() ? Json(nullptr) : tiers},
+            {"context_is_fitted", p.fits_ctx},
+            {"context_per_slot", p.ctx_per_slot},
+            {"parallel", p.slots},
+            {"kv_unified", p.unified},
+            {"n_batch", p.n_batch},
+            {"n_ubatch", p.n_ubatch},
+            {"cache_types", std::move(types)},
+            {"flash_attn", name_of(p.flash_attn)},
+            {"reserved", name_of(p.reserve)},
+            {"settings", std::move(settings)},
+            {"sources", p.sources}};
+}
+
+bool is_named(const RuntimeProfile& p, std::string_view name) {
+    return name == p.id || std::ranges::find(p.aliases, name) != p.aliases.end();
+}
+
+bool is_wanted(const RuntimeProfile& p, std::string_view filter) {
+    std::vector<std::string_view> names{p.id, p.name, p.program};
+    names.insert(names.end(), p.aliases.begin(), p.aliases.end());
+    return matches(filter, names);
+}
+
+TableRow row_of(const RuntimeProfile& p) {
+    return {{p.id, short_context(p), number(p.slots), name_of(p.reserve), p.program}};
+}
+
+} // namespace
+
+CommandResult runtimes_command(Arguments arguments, const Terminal& terminal) {
+    const ListingRequest request = read_listing_request(arguments);
+    const std::vector<RuntimeProfile> all = runtimes();
+    const auto named = std::ranges::find_if(all, [&](const RuntimeProfile& p) { return is_named(p, request.filter); });
+    if (named != all.end() && request.output.format == Format::text)
+        return {profile_text(*named, terminal.with(request.output.color))};
+    std::vector<TableRow> rows;
+    Json list = Json::array();
+    for (const RuntimeProfile& p : all) {
+        if (named != all.end() ? &p != &*named : !is_wanted(p, request.filter)) continue;
+        rows.push_back(row_of(p));
+        list.push_back(json_of(p));
+    }
+    return listing_result("runtimes", request, {{"runtime"}, {"context"}, {"slots", true}, {"reserves"}, {"program"}},
+                          rows, std::move(list), terminal);
+}
+
+} // namespace vramfit::cli
