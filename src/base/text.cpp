@@ -3,12 +3,10 @@
 namespace vramfit {
 
 std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view white = " \t";
-    const std::size_t first = text.find_first_not_of(white);
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(white) - first + 1);
+    const auto is_white = [](char c) { return c == ' ' || c == '\t'; };
+    while (!text.empty() && is_white(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_white(text.back())) text.remove_suffix(1);
+    return text;
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -13,8 +13,23 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view at_number(std::string_view text) {
-    const std::size_t start = text.find_first_not_of(" \t=:\"'([~`");
-    return start == std::string_view::npos ? std::string_view() : text.substr(start);
+    const auto skipped = [](char c) {
+        switch (c) {
+        case ' ':
+        case '\t':
+        case '=':
+        case ':':
+        case '"':
+        case '\'':
+        case '(':
+        case '[':
+        case '~':
+        case '`': return true;
+        default: return false;
+        }
+    };
+    while (!text.empty() && skipped(text.front())) text.remove_prefix(1);
+    return text;
 }
 
 /// Digits with commas between thousands, point and fraction; moves `text` behind them.

@@ -48,10 +48,10 @@ void read_metadata(LogReader& reader, const Mention& mention) {
     if (key == "file size" || (key == "model size" && value.find("iB") != std::string_view::npos))
         reader.set("file_size", size_in(value), mention.number);
     if (key == "n_ctx" && !load.has_context) reader.set_once("n_ctx", count(value), mention.number);
-    for (const std::string_view kept :
-         {"n_ctx_train", "n_layer", "n_embd", "n_head", "n_head_kv", "n_vocab", "n_expert", "n_swa"}) {
-        if (key == kept && !value.starts_with('[')) reader.set(kept, count(value), mention.number);
-    }
+    static constexpr std::array<std::string_view, 8> kept{"n_ctx_train", "n_layer", "n_embd",   "n_head",
+                                                          "n_head_kv",   "n_vocab", "n_expert", "n_swa"};
+    if (std::ranges::find(kept, key) != kept.end() && !value.starts_with('['))
+        reader.set(key, count(value), mention.number);
 }
 
 /// "llama_model_loader: loaded meta data with 29 key-value pairs and 292 tensors from FILE (version GGUF V3 (latest))".
