@@ -64,7 +64,7 @@ struct FileTypeTraits {
 inline constexpr std::array<FileTypeTraits, 35> file_types{{
     {FileType::f32, "F32", 0, TensorType::f32, false, "32-bit floats: twice the size of F16, no gain for inference"},
     {FileType::f16, "F16", 1, TensorType::f16, false, "16-bit floats, unquantized"},
-    {FileType::bf16, "BF16", 32, TensorType::bf16, false, "16-bit brain floats, what most models are trained in"},
+    {"BF16", 32, TensorType::bf16, false, "16-bit brain floats, what most models are trained in"},
     {FileType::q8_0, "Q8_0", 7, TensorType::q8_0, false, "8 bits, hardly to be told from F16"},
     {FileType::q6_k, "Q6_K", 18, TensorType::q6_k, false, "6-bit K-quant, near lossless"},
     {FileType::q5_1, "Q5_1", 9, TensorType::q5_1, false, "5 bits with offset, older format"},
@@ -108,6 +108,15 @@ inline constexpr std::array<FileTypeTraits, 35> file_types{{
 }};
 
 constexpr const FileTypeTraits& traits(FileType type) { return file_types[static_cast<std::size_t>(type)]; }
+
+/// The file types that people publish and choose between, largest first: what is not among them must be made by hand.
+/// MXFP4_MOE is of mixtures of experts; BF16 is as large as F16.
+inline constexpr std::array published_file_types{
+    FileType::f16,    FileType::q8_0,    FileType::q6_k,    FileType::q5_k_m, FileType::q5_k_s,
+    FileType::q4_k_m, FileType::q4_k_s,  FileType::iq4_xs,  FileType::q3_k_l, FileType::q3_k_m,
+    FileType::iq3_m,  FileType::q3_k_s,  FileType::iq3_xxs, FileType::q2_k,   FileType::iq2_m,
+    FileType::iq2_xs, FileType::iq2_xxs, FileType::iq1_m,   FileType::iq1_s,  FileType::mxfp4_moe,
+};
 
 /// File type by its name. Letter case and `-`, `_` are forgiven ("q4-k-m"), and names that llama-quantize or habit use
 /// for another are known ("q4_k" is Q4_K_M, "mxfp4" MXFP4_MOE, "fp16" F16). Throws Error naming near matches, or the
