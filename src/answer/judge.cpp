@@ -97,6 +97,8 @@ void check_mtp(const Model& model) {
 
 } // namespace
 
+std::vector<Device> requested_devices(const Request& request) { return devices_of_request(request); }
+
 std::int64_t Trial::spare(Verdict goal) const {
     if (verdict == Verdict::refused) return std::numeric_limits<std::int64_t>::min();
     std::int64_t least = std::numeric_limits<std::int64_t>::max();

@@ -253,7 +253,6 @@ void read_question(const ParsedArguments& arguments, Request& request) {
     const Reader reader(arguments);
     require_enough(arguments);
     request.model = arguments.value("--model").value_or("");
-    if (arguments.has("--model") && request.model.empty()) throw Error("the model is empty; give its name or file");
     request.quant = arguments.value("--quant");
     request.n_ctx = reader.tokens("--ctx");
     request.gpus = arguments.values("--gpu");

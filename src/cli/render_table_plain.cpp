@@ -37,7 +37,7 @@ bool has_verdicts(const Table& table, std::size_t column) {
 /// Without what Markdown would take for its own.
 std::string escaped(const std::string& text) {
     std::string result;
-    for (const char c : printable(text)) {
+    for (const char c : text) {
         if (c == '|' || c == '\\' || c == '<' || c == '*') result += '\\';
         result += c;
     }
@@ -76,7 +76,8 @@ std::string render_markdown(const Table& table) {
         rules.emplace_back(stands_right(column.unit) ? "---:" : "---");
     }
     std::string text;
-    if (table.subject) text = escaped(asked_text(*table.subject) + "  " + asked_of_text(*table.subject)) + "\n\n";
+    if (table.subject)
+        text = escaped(printable(asked_text(*table.subject) + "  " + asked_of_text(*table.subject))) + "\n\n";
     text += markdown_line(headings) + markdown_line(rules);
     for (const TableRow& row : table.rows) {
         std::vector<std::string> cells;
@@ -85,8 +86,8 @@ std::string render_markdown(const Table& table) {
         }
         text += markdown_line(cells);
     }
-    if (!table.legend.empty()) text += "\n" + escaped(table.legend) + "\n";
-    for (const std::string& note : table.notes) text += "\n" + escaped(note) + "\n";
+    if (!table.legend.empty()) text += "\n" + escaped(printable(table.legend)) + "\n";
+    for (const std::string& note : table.notes) text += "\n" + escaped(printable(note)) + "\n";
     return text;
 }
 

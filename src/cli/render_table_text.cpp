@@ -49,7 +49,7 @@ std::string rows_text(const Table& table, const Terminal& terminal) {
 } // namespace
 
 std::string asked_text(const TableSubject& subject) {
-    std::string text = subject.model.empty() ? "models" : shortened(subject.model, widest_words);
+    std::string text = subject.model.empty() ? "models" : shortened(printable(subject.model), widest_words);
     if (!subject.quant.empty()) text += "  " + subject.quant;
     if (subject.n_ctx) text += *subject.n_ctx == 0 ? "  ctx max" : "  ctx " + std::to_string(*subject.n_ctx);
     if (subject.type_k && subject.type_v) text += "  KV " + cache_types_text(*subject.type_k, *subject.type_v);
@@ -64,7 +64,7 @@ std::string asked_of_text(const TableSubject& subject) {
 std::string render_table_text(const Table& table, const Terminal& terminal) {
     std::string text;
     if (table.subject) {
-        const std::string right = asked_of_text(*table.subject);
+        const std::string right = printable(asked_of_text(*table.subject));
         const std::string left = asked_text(*table.subject);
         text += display_width(right) > screen_width ? left + "\n" + wrapped("  ", right) : edges(left, right);
         text += "\n";
@@ -72,8 +72,8 @@ std::string render_table_text(const Table& table, const Terminal& terminal) {
     if (!table.rows.empty()) text += rows_text(table, terminal);
     if (shown_rows(table) < table.rows.size())
         text += "and " + std::to_string(table.rows.size() - shown_rows(table)) + " more, see --format tsv\n";
-    if (!table.legend.empty()) text += (table.rows.empty() ? "" : "\n") + wrapped("", table.legend);
-    for (const std::string& note : table.notes) text += wrapped("note: ", note);
+    if (!table.legend.empty()) text += (table.rows.empty() ? "" : "\n") + wrapped("", printable(table.legend));
+    for (const std::string& note : table.notes) text += wrapped("note: ", printable(note));
     return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/layout.hpp"
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/base/quote.hpp"
 
 #include <fmt/format.h>
 
@@ -48,7 +49,7 @@ struct Text {
 
     std::string operator()(std::monostate) const { return ""; }
     std::string operator()(bool marked) const { return marked ? "*" : ""; }
-    std::string operator()(const std::string& words) const { return words; }
+    std::string operator()(const std::string& words) const { return printable(words); }
     std::string operator()(std::uint64_t number) const { return number_text(number, unit); }
     std::string operator()(std::int64_t number) const {
         return (number < 0 ? "-" : "") + number_text(magnitude(number), unit);
@@ -56,8 +57,9 @@ struct Text {
     std::string operator()(double number) const { return fmt::format("{:.2f}", number); }
     std::string operator()(Verdict verdict) const { return std::string(name_of(verdict)); }
     std::string operator()(const SizedVerdict& sized) const {
-        const std::string number = sized.bytes ? number_text(*sized.bytes, unit) : "";
-        return letter_of(sized.verdict) + (" " + pad_left(number, number_width));
+        const std::string letter(1, letter_of(sized.verdict));
+        const std::string number = pad_left(sized.bytes ? number_text(*sized.bytes, unit) : "", number_width);
+        return number.empty() ? letter : letter + " " + number;
     }
 };
 

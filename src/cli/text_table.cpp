@@ -1,7 +1,6 @@
 #include "cli/text_table.hpp"
 
 #include "cli/layout.hpp"
-#include "vramfit/base/quote.hpp"
 
 #include <algorithm>
 
@@ -32,7 +31,7 @@ public:
         std::string text;
         std::size_t column = 0; // where the next cell begins
         for (std::size_t i = 0; i < columns_.size(); ++i) {
-            std::string cell = printable(row.cells[i]);
+            std::string cell = row.cells[i];
             const bool last = i + 1 == columns_.size();
             if (last) cell = shortened(cell, screen_width - std::min(screen_width, column));
             if (i < row.colors.size() && row.colors[i]) cell = terminal_.paint(*row.colors[i], cell);

@@ -169,7 +169,7 @@ TEST_CASE("models in other orders") {
 }
 
 TEST_CASE("nothing fits; settings that no model can have") {
-    const Table none = std::get<Table>(solve(on("900MiB", 131072)));
+    const Table none = std::get<Table>(solve(on("760MiB", 8192)));
     CHECK(none.rows.empty());
     CHECK(none.legend == "no model of the catalog fits");
     Request request = on("24GB", 4096);
@@ -181,6 +181,7 @@ TEST_CASE("nothing fits; settings that no model can have") {
     CHECK(contains(test::error_of([&] { solve(request); }), "unknown quantization \"q9\""));
     request.quant.reset();
     request.gpus = {"rtx9999"};
+    request.models.family = "no such family";
     CHECK(contains(test::error_of([&] { solve(request); }), "unknown GPU \"rtx9999\""));
 }
 

@@ -107,6 +107,7 @@ TEST_CASE("listings as tab-separated values and as Markdown") {
     CHECK(quants({"q4_k_m", "--format", "markdown"}).text ==
           "| type | bits | (per weight, of a typical model) |\n| --- | ---: | --- |\n"
           "| Q4_K_M | 4.89 | 4-bit K-quant, half of attn_v and ffn_down in 6 bits |\n");
-    CHECK(contains(models({"llama3.2-3b", "--format", "tsv"}).text, "\nllama3.2-3b\t3212749888\t\t131072\tllama\t"));
+    CHECK(contains(models({"llama3.2-3b", "--format", "tsv"}).text,
+                   "\nllama3.2-3b\t3212749888\t3212749888\t131072\tllama\t"));
     CHECK(models({"no such", "--format", "tsv"}).text.empty());
 }

@@ -69,7 +69,7 @@ TEST_CASE("a table as text: letters and figures below one another, how to read i
           "llama3.1-8b  KV f16/q8_0                                      2 x 8GB, llama.cpp\n"
           "\n"
           "quant      4096  131072  largest\n"
-          "F16     O 100.0    R\n"
+          "F16     O 100.0  R\n"
           "Q4_K_M  F   5.5  T 15.0    65536\n"
           "\n"
           "GiB required.\n"

@@ -64,7 +64,7 @@ struct FileTypeTraits {
 inline constexpr std::array<FileTypeTraits, 35> file_types{{
     {FileType::f32, "F32", 0, TensorType::f32, false, "32-bit floats: twice the size of F16, no gain for inference"},
     {FileType::f16, "F16", 1, TensorType::f16, false, "16-bit floats, unquantized"},
-    {"BF16", 32, TensorType::bf16, false, "16-bit brain floats, what most models are trained in"},
+    {FileType::bf16, "BF16", 32, TensorType::bf16, false, "16-bit brain floats, what most models are trained in"},
     {FileType::q8_0, "Q8_0", 7, TensorType::q8_0, false, "8 bits, hardly to be told from F16"},
     {FileType::q6_k, "Q6_K", 18, TensorType::q6_k, false, "6-bit K-quant, near lossless"},
     {FileType::q5_1, "Q5_1", 9, TensorType::q5_1, false, "5 bits with offset, older format"},

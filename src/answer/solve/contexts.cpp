@@ -37,7 +37,6 @@ Table by_context(const Request& request, Estimator& estimator, std::vector<Line>
     const std::vector<std::uint64_t> contexts = table_contexts(judge.model().n_ctx_train());
     table.subject = subject_of(request, judge);
     table.subject->n_ctx.reset();
-    if (on_gpu) table.subject->devices = device_names(judge);
     for (const std::uint64_t n_ctx : contexts)
         table.columns.push_back({"ctx_" + std::to_string(n_ctx), std::to_string(n_ctx), Unit::gibibytes});
     table.rows.reserve(lines.size());
@@ -110,7 +109,10 @@ Table caches_by_context(const Request& request, Estimator& estimator) {
         Line& line = lines.emplace_back(Line{std::string(traits(type).name), request});
         line.request.type_k = line.request.type_v = type;
     }
-    return by_context(request, estimator, std::move(lines), std::move(table));
+    table = by_context(request, estimator, std::move(lines), std::move(table));
+    table.subject->type_k.reset();
+    table.subject->type_v.reset();
+    return table;
 }
 
 } // namespace vramfit

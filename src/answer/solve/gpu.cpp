@@ -1,7 +1,6 @@
 #include "sweep.hpp"
 
 #include "vramfit/base/bytes.hpp"
-#include "vramfit/base/error.hpp"
 #include "vramfit/hardware/gpu_catalog.hpp"
 
 #include <algorithm>
@@ -61,12 +60,6 @@ void try_card(const GpuInfo& gpu, const Request& request, Estimator& estimator, 
     }
 }
 
-void check(const Request& request) {
-    if (!request.tensor_split.empty())
-        throw Error("--tensor-split is about GPUs that are given; give them, or leave it out");
-    if (request.free) throw Error("--free is about a GPU that is given; give it, or leave it out");
-}
-
 /// "on one GPU it needs 9.2 GiB: weights 4.3 GiB, ...".
 std::string needed_note(const Trial& trial) {
     const DeviceMemory& memory = trial.devices.front().memory;
@@ -96,7 +89,6 @@ TableRow row_of(const Cards& cards) {
 } // namespace
 
 Table gpus_that_hold(const Request& request, Estimator& estimator) {
-    check(request);
     const Request anywhere = on_any_device(request);
     Judge judge(anywhere, estimator);
     const Trial trial = judge.attempt(anywhere);

@@ -107,7 +107,6 @@ struct Found {
     std::size_t n_tried = 0;
     std::size_t n_impossible = 0;
     std::string why_impossible; ///< of the last one
-    std::optional<TableSubject> subject;
 };
 
 void try_model(const CatalogEntry& entry, const Request& request, const ModelSources& sources, Found& found) {
@@ -115,11 +114,6 @@ void try_model(const CatalogEntry& entry, const Request& request, const ModelSou
     if (estimator.model().n_parameters() < request.models.min_parameters) return;
     ++found.n_tried;
     Judge judge(request, estimator);
-    if (!found.subject) {
-        found.subject = subject_of(request, judge);
-        found.subject->model.clear();
-        found.subject->devices = device_names(judge);
-    }
     try {
         if (auto fitting = best_fit(entry, judge, request)) found.models.push_back(std::move(*fitting));
     } catch (const Error& error) { // settings or a file type that this model cannot have
@@ -128,9 +122,9 @@ void try_model(const CatalogEntry& entry, const Request& request, const ModelSou
     }
 }
 
-std::string legend_of(const Found& found) {
+std::string legend_of(const Found& found, std::size_t n_devices) {
     if (!found.models.empty())
-        return found.subject->devices.size() == 1 ? "" : "required: on all GPUs together; headroom: on the fullest one";
+        return n_devices == 1 ? "" : "required: on all GPUs together; headroom: on the fullest one";
     return found.n_tried == 0 ? "no model of the catalog is like that" : "no model of the catalog fits";
 }
 
@@ -139,7 +133,9 @@ std::string legend_of(const Found& found) {
 Table models_that_fit(const Request& request, const ModelSources& sources) {
     if (request.gpus.empty() || !request.n_ctx)
         throw Error("to look for models, give a GPU and a context, such as 24GB and 8192");
-    if (request.quant) parse_file_type(*request.quant);
+    Table table;
+    table.kind = "model";
+    table.subject = subject_of(request);
     ModelSources all = sources;
     all.catalogs.insert(all.catalogs.begin(), request.catalogs.begin(), request.catalogs.end());
     Found found;
@@ -149,13 +145,10 @@ Table models_that_fit(const Request& request, const ModelSources& sources) {
     if (found.n_tried > 0 && found.n_impossible == found.n_tried) throw Error(found.why_impossible);
     std::ranges::sort(found.models,
                       [&](const Fitting& a, const Fitting& b) { return comes_before(a, b, request.models.order); });
-    Table table;
-    table.kind = "model";
-    table.subject = std::move(found.subject);
     table.columns = columns();
     table.rows.reserve(found.models.size());
     for (const Fitting& fitting : found.models) table.rows.push_back(row_of(fitting));
-    table.legend = legend_of(found);
+    table.legend = legend_of(found, table.subject->devices.size());
     if (std::ranges::any_of(found.models, [](const Fitting& f) { return f.bits < few_bits; }))
         table.notes.emplace_back("quantizations of less than 3 bits lose a lot; --quant q4_k_m looks for models that "
                                  "fit with more");

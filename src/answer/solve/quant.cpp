@@ -17,7 +17,7 @@ Table quant_table(const Request& request, const Judge& judge) {
 
 /// The quantizations, and what `add_figures` finds of each: a row each.
 template <typename AddFigures>
-void add_rows(Table& table, Judge& judge, Request request, AddFigures add_figures) {
+void add_rows(Table& table, Judge& judge, const Request& request, AddFigures add_figures) {
     for (const Quant& quant : quants_of(judge.estimator(), request)) {
         Request tried = request;
         if (judge.model().file_type.empty()) tried.quant = quant.name;
@@ -58,7 +58,6 @@ std::string mark_best(Table& table, bool strict) {
 Table quants_that_fit(const Request& request, Estimator& estimator) {
     Judge judge(request, estimator);
     Table table = quant_table(request, judge);
-    table.subject->devices = device_names(judge);
     table.columns.push_back({"headroom", "headroom", Unit::bytes});
     table.columns.push_back({"verdict", "verdict", Unit::verdict});
     table.columns.push_back({"best", "", Unit::mark});

@@ -1,6 +1,7 @@
 #include "sweep.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/hardware/overhead.hpp"
 #include "vramfit/model/file_type.hpp"
 
@@ -34,10 +35,11 @@ std::vector<Quant> quants_of(Estimator& estimator, const Request& request) {
 }
 
 Request on_any_device(Request request) {
+    if (!request.tensor_split.empty())
+        throw Error("--tensor-split is about GPUs that are given; give them, or leave it out");
+    if (request.free) throw Error("--free is about a GPU that is given; give it, or leave it out");
     request.gpus = {any_device};
-    request.free.reset();
     request.reserve.reset();
-    request.tensor_split.clear();
     return request;
 }
 
@@ -73,21 +75,23 @@ bool is_good(Verdict verdict, const Request& request) {
     return verdict == Verdict::fit || (verdict == Verdict::tight && !request.strict);
 }
 
-TableSubject subject_of(const Request& request, const Judge& judge) {
+TableSubject subject_of(const Request& request) {
     TableSubject subject;
-    subject.model = judge.model().id;
-    subject.quant = request.quant ? std::string(traits(parse_file_type(*request.quant)).name) : judge.model().file_type;
+    if (request.quant) subject.quant = traits(parse_file_type(*request.quant)).name;
     subject.n_ctx = request.n_ctx;
     subject.type_k = request.type_k.value_or(TensorType::f16);
     subject.type_v = request.type_v.value_or(TensorType::f16);
-    subject.runtime = judge.runtime().id;
+    subject.runtime = find_runtime(request.runtime).id;
+    if (request.gpus.empty()) return subject;
+    for (const Device& device : requested_devices(request)) subject.devices.push_back(device.name);
     return subject;
 }
 
-std::vector<std::string> device_names(const Judge& judge) {
-    std::vector<std::string> names;
-    for (const Device& device : judge.devices()) names.push_back(device.name);
-    return names;
+TableSubject subject_of(const Request& request, const Judge& judge) {
+    TableSubject subject = subject_of(request);
+    subject.model = judge.model().id;
+    if (!request.quant) subject.quant = judge.model().file_type;
+    return subject;
 }
 
 } // namespace vramfit

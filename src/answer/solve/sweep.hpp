@@ -22,7 +22,8 @@ struct Quant {
 /// `request` names one, or the model's file holds one, that one.
 std::vector<Quant> quants_of(Estimator& estimator, const Request& request);
 
-/// The request on a device that holds everything, for questions of how much is needed.
+/// The request on a device that holds everything, for questions of how much is needed. Throws Error for settings of
+/// devices that are not given.
 Request on_any_device(Request request);
 
 /// What a GPU must have for `trial`, one of `on_any_device`: with what the driver and the process take of it.
@@ -39,10 +40,9 @@ double bits_per_weight(const Model& model, std::uint64_t tensor_bytes);
 /// Does it fit as well as the request wants it to?
 bool is_good(Verdict verdict, const Request& request);
 
-/// The part of the question that is given, but for the devices.
+/// The part of the question that is given: of any model, and of the judge's one.
+TableSubject subject_of(const Request& request);
 TableSubject subject_of(const Request& request, const Judge& judge);
-/// The names of the judge's devices.
-std::vector<std::string> device_names(const Judge& judge);
 
 // The tables, each in a file of its own. An estimator is of the request's model.
 
