@@ -30,7 +30,7 @@ Examples:
   vramfit --model llama3.1-8b --quant q4_k_m --ctx 32768 --gpu 24GB
   vramfit -m qwen3-30b-a3b --quant q4_k_m -c 64k -g rtx4090 -ctk q8_0 -ctv q8_0
   vramfit -m llama3.3-70b --quant q4_k_m -g 2xrtx3090        the largest context
-  vramfit -m llama3.1-8b -g 12GB                             a table of what fits
+  vramfit -m llama3.1-8b -g 12GB                             what fits: a table
   vramfit -m llama3.1-8b --quant q4_k_m -c 32k               which GPU to buy
   vramfit -g 24GB -c 16k --min-params 7B                     which model to load
   vramfit -m gpt-oss-120b --quant mxfp4 -c 32k -g 24GB --n-cpu-moe 30 --explain

@@ -92,9 +92,9 @@ TEST_CASE("every kind of cell, as a person reads it") {
     CHECK(cli::render_table_text(of_every_kind(), utf8_pipe()) ==
           "models  ctx max                                                        llama.cpp\n"
           "\n"
-          "name     params  bits     size  headroom      total  memory  verdict\n"
-          "a|b ?[1m   8.0B  4.89  4.6 GiB  -1.5 GiB  24564 MiB   24 GB  tight    *\n"
-          "c                                                            fit\n");
+          "name      params  bits     size  headroom      total  memory  verdict\n"
+          "a|b ?[1m    8.0B  4.89  4.6 GiB  -1.5 GiB  24564 MiB   24 GB  tight    *\n"
+          "c                                                             fit\n");
 }
 
 TEST_CASE("tab-separated values are raw, with every column") {
