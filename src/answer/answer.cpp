@@ -7,6 +7,7 @@
 #include "judge.hpp"
 #include "max_ctx.hpp"
 #include "notes.hpp"
+#include "source_request.hpp"
 
 #include "vramfit/model/architecture.hpp"
 #include "vramfit/model/quant_mix.hpp"
@@ -83,15 +84,6 @@ void add_estimate(Answer& answer, const Judge& judge, Trial& trial) {
     answer.estimate = std::move(trial.estimate);
 }
 
-/// The question with what the model's source says of it, where the person says nothing else.
-Request with_source(Request request, const SourcedModel& loaded) {
-    if (!request.n_ctx) request.n_ctx = loaded.n_ctx;
-    if (!request.projector) request.projector = loaded.projector;
-    if (request.adapters.empty()) request.adapters = loaded.adapters;
-    if (loaded.file) request.model = *loaded.file;
-    return request;
-}
-
 std::vector<std::uint64_t> kv_heads_of(const Model& model) {
     std::vector<std::uint64_t> heads;
     for (std::size_t il = 0; il < model.n_block(); ++il) {
@@ -128,17 +120,9 @@ SourcedModel model_of(const Request& request, ModelSources sources) {
 }
 
 Answer answer(const Request& request, const ModelSources& sources) {
-    SourcedModel loaded = model_of(request, sources);
-    if (request.quant) ask_for_quant(loaded, *request.quant);
-    const Request completed = with_source(request, loaded);
-    std::vector<std::string> notes = std::move(loaded.notes);
-    if (!request.n_ctx && loaded.n_ctx)
-        notes.push_back("the context of " + std::to_string(*loaded.n_ctx) +
-                        " is what the model's own settings ask for");
-    Estimator estimator(std::move(loaded.model));
-    Answer result = answer(completed, estimator);
-    result.notes.insert(result.notes.end(), notes.begin(), notes.end());
-    return result;
+    SourcedRequest sourced = with_source(request, sources);
+    Estimator estimator(std::move(sourced.model));
+    return answer(sourced, estimator);
 }
 
 Answer answer(const Request& asked, Estimator& estimator) {

@@ -97,6 +97,8 @@ void check_mtp(const Model& model) {
 
 } // namespace
 
+std::vector<Device> requested_devices(const Request& request) { return devices_of_request(request); }
+
 std::int64_t Trial::spare(Verdict goal) const {
     if (verdict == Verdict::refused) return std::numeric_limits<std::int64_t>::min();
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -185,7 +187,9 @@ Deployment Judge::deployment(const Request& request) const {
     } else if (p.tensor_split.empty() && devices_.size() > 1) {
         // llama.cpp splits by the free memory that a device reports (llama-model.cpp).
         for (const DeviceAnswer& device : blank_) p.tensor_split.push_back(static_cast<double>(seen_free(device)));
-        if (std::ranges::all_of(p.tensor_split, [](double share) { return share == 0; })) p.tensor_split.clear();
+        // Equal shares are what no shares mean: so all pairs of the same card are one placement. So are shares of nothing.
+        const auto differs = [](double a, double b) { return a != b; };
+        if (std::ranges::adjacent_find(p.tensor_split, differs) == p.tensor_split.end()) p.tensor_split.clear();
     }
     return d;
 }

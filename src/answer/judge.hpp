@@ -28,6 +28,9 @@ struct Trial {
     std::int64_t spare(Verdict goal) const;
 };
 
+/// The devices that a request names. Throws Error where it names none, unknown or too many ones.
+std::vector<Device> requested_devices(const Request& request);
+
 /// Tries requests that have model, runtime and devices in common and differ in their settings.
 class Judge {
 public:

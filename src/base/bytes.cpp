@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view decimal = "0123456789";
 constexpr std::uint64_t most_tokens = 0x7FFFFFFF;
+constexpr std::uint64_t most_parameters = 1'000'000'000'000'000; // of models' weights
 
 /// A number as written, cut into its parts: "1.5 GiB" is whole "1", fraction "5", unit "gib".
 struct WrittenNumber {
@@ -95,6 +96,14 @@ std::optional<std::uint64_t> unit_of(std::string_view name) {
     return std::nullopt;
 }
 
+/// Of numbers of weights.
+std::optional<std::uint64_t> decimal_unit_of(std::string_view name) {
+    if (name.empty()) return 1;
+    if (name == "m") return 1'000'000;
+    if (name == "b") return 1'000'000'000;
+    return name == "t" ? std::optional<std::uint64_t>(1'000'000'000'000) : std::nullopt;
+}
+
 [[noreturn]] void throw_bad_size(std::string_view text, const std::string& why) {
     throw Error(quote(text) + " is not a size" + why + "; write it like 24GB, 24564MiB or 1.5GiB");
 }
@@ -174,6 +183,16 @@ std::uint64_t parse_tokens(std::string_view text) {
         throw_bad_context(text, ": it is more than 2147483647");
     }
     return *count * unit;
+}
+
+std::uint64_t parse_parameters(std::string_view text) {
+    const std::optional<WrittenNumber> number = split_number(text);
+    const std::string unit_name = number ? number->unit : "none";
+    const std::optional<std::uint64_t> unit = decimal_unit_of(unit_name);
+    const std::optional<std::uint64_t> whole =
+        unit ? value_of(number->whole, most_parameters / *unit) : std::optional<std::uint64_t>();
+    if (!whole) throw Error(quote(text) + " is not a number of parameters; write it like 8B, 500M or 1.5T");
+    return *whole * *unit + part_of(*unit, number->fraction);
 }
 
 std::string format_gib(std::uint64_t bytes) { return fixed(bytes, gib, 1) + " GiB"; }

@@ -2,7 +2,7 @@
 
 #include "cli/fit_options.hpp"
 #include "cli/terminal.hpp"
-#include "vramfit/answer/answer.hpp"
+#include "vramfit/answer/solve.hpp"
 
 #include <functional>
 #include <span>
@@ -24,8 +24,8 @@ struct CommandResult {
     std::string remark = {}; ///< a line for standard error: why there is nothing to show
 };
 
-/// Answers the question of the main job; the library's `answer`, except in tests.
-using AnswerFunction = std::function<Answer(const Request&)>;
+/// Answers the question of the main job; the library's `solve`, except in tests.
+using AnswerFunction = std::function<Solution(const Request&)>;
 
 using Arguments = std::span<const std::string>; ///< without the program and the command
 

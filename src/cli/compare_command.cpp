@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
-#include "cli/listing.hpp"
 #include "cli/log_options.hpp"
+#include "cli/text_table.hpp"
 #include "vramfit/answer/diagnosis.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/quote.hpp"
@@ -27,14 +27,14 @@ std::string difference_text(std::uint64_t logged, std::uint64_t predicted) {
 }
 
 std::string text_of(const Comparison& comparison, const Terminal& terminal) {
-    std::vector<TableRow> rows;
+    std::vector<TextRow> rows;
     for (const ComparedFigure& figure : comparison.figures)
         rows.push_back({{label_of(figure.component), printable(figure.device), format_exact_mib(figure.predicted),
                          format_exact_mib(figure.logged), difference_text(figure.logged, figure.predicted)}});
     const std::string head = comparison.model_id + "  " + printable(comparison.quant) + "  ctx " +
                              std::to_string(comparison.n_ctx) + "  " + std::string(name_of(comparison.runtime));
     return head + "\n\n" +
-           table({{"part"}, {"where"}, {"predicted", true}, {"logged", true}, {"difference"}}, rows, terminal);
+           text_table({{"part"}, {"where"}, {"predicted", true}, {"logged", true}, {"difference"}}, rows, terminal);
 }
 
 std::string json_of(const Comparison& comparison) {

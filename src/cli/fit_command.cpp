@@ -1,5 +1,8 @@
+#include "cli/answer_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/render.hpp"
+#include "cli/render_table.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::cli {
 namespace {
@@ -9,18 +12,32 @@ int exit_code_of(Verdict verdict, bool strict) {
     return good ? exit_good : exit_bad;
 }
 
+std::string shown(const Answer& answer, const FitOptions& options, const Terminal& terminal) {
+    const Format format = options.output.format;
+    if (format == Format::json) return render_json(answer);
+    if (format != Format::text) return render_table(table_of(answer), format, terminal);
+    return render_text(answer, terminal) + (options.explain ? render_explanation(answer, terminal) : "");
+}
+
+CommandResult result_of(const Answer& answer, const FitOptions& options, const Terminal& terminal) {
+    const int exit_code = exit_code_of(answer.verdict, options.strict);
+    return {options.quiet ? "" : shown(answer, options, terminal), exit_code};
+}
+
+CommandResult result_of(const Table& table, const FitOptions& options, const Terminal& terminal) {
+    if (options.explain)
+        throw Error("--explain is about one deployment: give model, quantization and GPU, and no table");
+    const int exit_code = has_match(table, options.strict) ? exit_good : exit_bad;
+    return {options.quiet ? "" : render_table(table, options.output.format, terminal), exit_code};
+}
+
 } // namespace
 
 CommandResult fit_command(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer) {
     const FitOptions options = read_fit_options(parse(arguments, fit_options()));
-    const Answer result = answer(options.request);
+    const Solution solution = answer(options.request);
     const Terminal shown_on = terminal.with(options.output.color);
-    const int exit_code = exit_code_of(result.verdict, options.strict);
-    if (options.quiet) return {"", exit_code};
-    if (options.output.format == Format::json) return {render_json(result), exit_code};
-    std::string text = render_text(result, shown_on);
-    if (options.explain) text += render_explanation(result, shown_on);
-    return {text, exit_code};
+    return std::visit([&](const auto& found) { return result_of(found, options, shown_on); }, solution);
 }
 
 } // namespace vramfit::cli

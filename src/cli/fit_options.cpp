@@ -4,7 +4,6 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/near_match.hpp"
 #include "vramfit/base/quote.hpp"
-#include "vramfit/model/source.hpp"
 
 #include <algorithm>
 #include <array>
@@ -76,6 +75,8 @@ public:
     std::optional<std::uint64_t> size(std::string_view option) const { return read(option, parse_size); }
 
     std::optional<std::uint64_t> tokens(std::string_view option) const { return read(option, parse_tokens); }
+
+    std::optional<std::uint64_t> parameters(std::string_view option) const { return read(option, parse_parameters); }
 
     std::optional<TensorType> cache_type(std::string_view option) const {
         const auto given = arguments_.value(option);
@@ -218,29 +219,40 @@ void read_settings(const ParsedArguments& arguments, Request& request) {
     request.imatrix = !reader.has("--no-imatrix");
 }
 
-/// Says what is missing, with an option to add for each.
-void require_complete(const ParsedArguments& arguments) {
-    struct Needed {
-        std::string_view option, what, example;
-    };
-    static constexpr std::array<Needed, 3> needed{
-        {{"--model", "a model", "llama3.1-8b"}, {"--quant", "a quantization", "q4_k_m"}, {"--gpu", "a GPU", "24GB"}}};
-    std::vector<std::string_view> missing;
-    std::string example;
-    for (const Needed& part : needed) {
-        if (arguments.has(part.option)) continue;
-        const bool has_types = part.option == "--quant" && has_own_types(arguments.value("--model").value_or(""));
-        if (has_types) continue; // where its types are still open, the answer asks for one
-        missing.push_back(part.what);
-        example.append(" ").append(part.option).append(" ").append(part.example);
+/// Says what is missing: a model may be looked for where GPU and context are given, everything else where a model is.
+void require_enough(const ParsedArguments& arguments) {
+    if (arguments.has("--model")) return;
+    if (!arguments.has("--gpu"))
+        throw Error("give a model or a GPU, such as --model llama3.1-8b, or --gpu 24GB --ctx 8192");
+    if (!arguments.has("--ctx")) throw Error("give a model or a context, such as --model llama3.1-8b or --ctx 8192");
+}
+
+/// What is said of tables and of models that are looked for.
+void read_sweep(const ParsedArguments& arguments, Request& request) {
+    const Reader reader(arguments);
+    if (const auto given = arguments.value("--table")) {
+        constexpr std::array<Choice, 2> axes{{{"quant", 0}, {"cache", 1}}};
+        request.table = static_cast<TableAxis>(choose("--table", *given, axes, 2));
     }
-    if (!missing.empty()) throw Error("give " + enumeration(missing, "and") + ", such as" + example);
+    ModelFilter& filter = request.models;
+    filter.family = arguments.value("--family").value_or("");
+    filter.license = arguments.value("--license").value_or("");
+    filter.min_parameters = reader.parameters("--min-params").value_or(0);
+    filter.moe = reader.has("--moe");
+    if (const auto given = arguments.value("--sort")) {
+        const auto value = [](ModelOrder order) { return static_cast<int>(order); };
+        const std::array<Choice, 4> orders{{{"params", value(ModelOrder::parameters)},
+                                            {"headroom", value(ModelOrder::headroom)},
+                                            {"context", value(ModelOrder::context)},
+                                            {"name", value(ModelOrder::name)}}};
+        filter.order = static_cast<ModelOrder>(choose("--sort", *given, orders, 4));
+    }
 }
 
 void read_question(const ParsedArguments& arguments, Request& request) {
     const Reader reader(arguments);
-    require_complete(arguments);
-    request.model = *arguments.value("--model");
+    require_enough(arguments);
+    request.model = arguments.value("--model").value_or("");
     request.quant = arguments.value("--quant");
     request.n_ctx = reader.tokens("--ctx");
     request.gpus = arguments.values("--gpu");
@@ -253,13 +265,24 @@ void read_question(const ParsedArguments& arguments, Request& request) {
     request.runtime_version = arguments.value("--runtime-version");
 }
 
+std::string format_name(const FitOptions& options) {
+    switch (options.output.format) {
+    case Format::json: return "JSON";
+    case Format::tsv: return "TSV";
+    case Format::markdown: return "Markdown";
+    case Format::text: break;
+    }
+    return "text";
+}
+
 } // namespace
 
-OutputOptions read_output_options(const ParsedArguments& arguments) {
+OutputOptions read_output_options(const ParsedArguments& arguments, Formats formats) {
     OutputOptions output;
     if (const auto given = arguments.value("--format")) {
-        constexpr std::array<Choice, 2> formats{{{"text", 0}, {"json", 1}}};
-        output.format = choose("--format", *given, formats, 2) == 1 ? Format::json : Format::text;
+        constexpr std::array<Choice, 4> all{{{"text", 0}, {"json", 1}, {"tsv", 2}, {"markdown", 3}}};
+        const std::size_t n_formats = formats == Formats::plain ? 2 : 4;
+        output.format = static_cast<Format>(choose("--format", *given, std::span(all).first(n_formats), n_formats));
     }
     if (arguments.last_of({"--json", "--format"}) == "--json") output.format = Format::json;
     if (const auto given = arguments.value("--color")) {
@@ -271,21 +294,23 @@ OutputOptions read_output_options(const ParsedArguments& arguments) {
 
 FitOptions read_fit_options(const ParsedArguments& arguments) {
     FitOptions options;
-    options.output = read_output_options(arguments);
+    options.output = read_output_options(arguments, Formats::with_rows);
     options.explain = arguments.has("--explain");
     options.strict = arguments.has("--strict");
     options.quiet = arguments.has("--quiet");
-    if (options.quiet && (options.explain || options.output.format == Format::json)) {
-        throw Error(std::string("--quiet shows nothing, ") + (options.explain ? "--explain" : "JSON") +
+    const bool is_text = options.output.format == Format::text;
+    if (options.quiet && (options.explain || !is_text)) {
+        throw Error(std::string("--quiet shows nothing, ") + (options.explain ? "--explain" : format_name(options)) +
                     " is to be shown: give one of them");
     }
-    if (options.explain && options.output.format == Format::json) {
-        throw Error("--explain is text and has no JSON form: give one of them");
+    if (options.explain && !is_text) {
+        throw Error("--explain is text and has no " + format_name(options) + " form: give one of them");
     }
     if (!arguments.positionals().empty()) {
         throw Error("unexpected argument " + quote(arguments.positionals().front()) + "; see vramfit --help");
     }
     read_settings(arguments, options.request);
+    read_sweep(arguments, options.request);
     read_question(arguments, options.request);
     options.request.strict = options.strict;
     return options;

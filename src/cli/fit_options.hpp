@@ -9,7 +9,10 @@
 
 namespace vramfit::cli {
 
-enum class Format : std::uint8_t { text, json };
+enum class Format : std::uint8_t { text, json, tsv, markdown };
+
+/// Which formats a command has: those of rows are for tables.
+enum class Formats : std::uint8_t { plain, with_rows };
 
 /// How an answer is to be shown.
 struct OutputOptions {
@@ -27,9 +30,9 @@ struct FitOptions {
 };
 
 /// Reads values and rules out contradictions. Throws Error for a value that makes no sense, options that exclude one
-/// another, and a question that is not complete.
+/// another, and a question that leaves too much open.
 FitOptions read_fit_options(const ParsedArguments& arguments);
 
-OutputOptions read_output_options(const ParsedArguments& arguments);
+OutputOptions read_output_options(const ParsedArguments& arguments, Formats formats = Formats::plain);
 
 } // namespace vramfit::cli

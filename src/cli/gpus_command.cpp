@@ -1,6 +1,5 @@
 #include "cli/layout.hpp"
 #include "cli/listing.hpp"
-#include "vramfit/base/bytes.hpp"
 #include "vramfit/hardware/detect.hpp"
 #include "vramfit/hardware/gpu_catalog.hpp"
 
@@ -13,19 +12,11 @@ bool is_wanted(const GpuInfo& gpu, std::string_view filter) {
     return matches(filter, texts);
 }
 
-/// As it is sold: "24 GB", which are binary.
-std::string memory_of(const GpuInfo& gpu) {
-    if (!gpu.nominal) return "";
-    std::string text = format_gib(*gpu.nominal);
-    text.resize(text.find(' '));
-    if (text.ends_with(".0")) text.resize(text.size() - 2);
-    return text + " GB";
-}
-
 /// The total is what the driver reports; of unified memory it is what the GPU may use.
 TableRow row_of(const GpuInfo& gpu) {
     const std::optional<std::uint64_t> reported = gpu.metal_working_set ? gpu.metal_working_set : gpu.total;
-    return {{gpu.id, memory_of(gpu), reported ? format_mib(*reported) : "", gpu.vendor, gpu.kind}};
+    return {
+        cells_of(gpu.id, value_or_nothing(gpu.nominal), value_or_nothing(reported), gpu.name, gpu.vendor, gpu.kind)};
 }
 
 Json bytes_or_null(const std::optional<std::uint64_t>& bytes) { return bytes ? Json(*bytes) : Json(nullptr); }
@@ -64,11 +55,12 @@ GpuInfo gpu_of(const Device& device) {
 
 CommandResult gpus_of_this_machine(const ListingRequest& request, const Terminal& terminal) {
     const Detection& detection = detected_devices(true);
-    std::vector<TableRow> rows;
+    Table table;
+    table.columns = {
+        {"id", "GPU"}, {"free", "free", Unit::mebibytes}, {"total", "total", Unit::mebibytes}, {"name", "name"}};
     Json list = Json::array();
     for (const Device& device : detection.devices) {
-        rows.push_back(
-            {{device.name, device.free ? format_mib(*device.free) : "", format_mib(device.total), device.description}});
+        table.rows.push_back({cells_of(device.name, value_or_nothing(device.free), device.total, device.description)});
         Json entry = json_of(gpu_of(device));
         entry["name"] = device.description;
         entry["total"] = device.total;
@@ -76,9 +68,8 @@ CommandResult gpus_of_this_machine(const ListingRequest& request, const Terminal
         entry["devices"] = 1;
         list.push_back(std::move(entry));
     }
-    CommandResult result = listing_result("gpus", request, {{"GPU"}, {"free", true}, {"total", true}, {"name"}}, rows,
-                                          std::move(list), terminal);
-    if (request.output.format == Format::json) return result;
+    CommandResult result = listing_result("gpus", request, table, std::move(list), terminal);
+    if (request.output.format != Format::text) return result;
     // The first note is the table in words.
     for (std::size_t i = 1; i < detection.notes.size(); ++i) result.text += wrapped("note: ", detection.notes[i]);
     return result;
@@ -89,15 +80,20 @@ CommandResult gpus_of_this_machine(const ListingRequest& request, const Terminal
 CommandResult gpus_command(Arguments arguments, const Terminal& terminal) {
     const ListingRequest request = read_listing_request(arguments);
     if (means_this_machine(request.filter)) return gpus_of_this_machine(request, terminal);
-    std::vector<TableRow> rows;
+    Table table;
+    table.columns = {{"id", "GPU"},
+                     {"memory", "memory", Unit::gigabytes},
+                     {"total", "total", Unit::mebibytes},
+                     {"name", "name", Unit::none, true},
+                     {"vendor", "vendor"},
+                     {"kind", "kind"}};
     Json list = Json::array();
     for (const GpuInfo& gpu : all_gpus()) {
         if (!is_wanted(gpu, request.filter)) continue;
-        rows.push_back(row_of(gpu));
+        table.rows.push_back(row_of(gpu));
         list.push_back(json_of(gpu));
     }
-    return listing_result("gpus", request, {{"GPU"}, {"memory", true}, {"total", true}, {"vendor"}, {"kind"}}, rows,
-                          std::move(list), terminal);
+    return listing_result("gpus", request, table, std::move(list), terminal);
 }
 
 } // namespace vramfit::cli

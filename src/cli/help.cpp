@@ -12,7 +12,12 @@ constexpr std::size_t names_width = 31;
 
 constexpr std::string_view fit_head = R"(Does this model, at this quantization and context, fit this GPU?
 
-  vramfit [fit] --model MODEL --quant TYPE [--ctx N] --gpu GPU [OPTIONS]
+  vramfit [fit] --model MODEL --quant TYPE --ctx N --gpu GPU [OPTIONS]
+      leave one out, and vramfit looks for it:
+      no --ctx    the largest context that fits
+      no --quant  the best quantization that fits; no --ctx either: a table
+      no --gpu    the memory it needs, and the GPUs that hold it
+      no --model  the models that fit
   vramfit models|gpus|quants|runtimes [FILTER]   what can be asked about
   vramfit diagnose [LOG]                  why did it run out of memory?
   vramfit compare [LOG]                   predicted and logged figures
@@ -25,6 +30,9 @@ Examples:
   vramfit --model llama3.1-8b --quant q4_k_m --ctx 32768 --gpu 24GB
   vramfit -m qwen3-30b-a3b --quant q4_k_m -c 64k -g rtx4090 -ctk q8_0 -ctv q8_0
   vramfit -m llama3.3-70b --quant q4_k_m -g 2xrtx3090        the largest context
+  vramfit -m llama3.1-8b -g 12GB                             what fits: a table
+  vramfit -m llama3.1-8b --quant q4_k_m -c 32k               which GPU to buy
+  vramfit -g 24GB -c 16k --min-params 7B                     which model to load
   vramfit -m gpt-oss-120b --quant mxfp4 -c 32k -g 24GB --n-cpu-moe 30 --explain
   vramfit -m gemma3-27b --quant q4_k_m -c 128k -g 24GB --json
 

@@ -97,6 +97,11 @@ std::string wrapped(std::string_view first, std::string_view text, std::string_v
     return wrapped(first, words_of(text), line_end);
 }
 
+std::uint64_t magnitude(std::int64_t headroom) {
+    return headroom < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(headroom)
+                        : static_cast<std::uint64_t>(headroom);
+}
+
 std::string size_text(std::uint64_t bytes) {
     if (bytes == 0 || bytes >= gib / 10) return format_gib(bytes);
     return bytes >= mib ? format_mib(bytes) : format_bytes(bytes);

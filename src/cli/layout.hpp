@@ -35,6 +35,9 @@ std::vector<std::string> with_values(const std::vector<std::string>& words);
 /// The same with the words of `text` as pieces.
 std::string wrapped(std::string_view first, std::string_view text, std::string_view line_end = "");
 
+/// A headroom without its sign.
+std::uint64_t magnitude(std::int64_t headroom);
+
 /// A size as a person reads it beside others: "9.2 GiB", and "58 MiB", "12 KiB" where that would be "0.0 GiB".
 std::string size_text(std::uint64_t bytes);
 

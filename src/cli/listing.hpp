@@ -2,6 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
+#include "vramfit/answer/table.hpp"
 
 #include <string>
 #include <string_view>
@@ -24,24 +25,9 @@ ListingRequest read_listing_request(Arguments arguments);
 /// Whether `filter` occurs in one of the texts, letter case forgiven.
 bool matches(std::string_view filter, const std::vector<std::string_view>& texts);
 
-/// A column of a table: its heading, and whether it holds numbers.
-struct Column {
-    std::string_view heading;
-    bool right = false;
-};
-
-/// A row of texts, and a remark that stands below it, indented.
-struct TableRow {
-    std::vector<std::string> cells;
-    std::string below = {};
-};
-
-/// Aligned columns under their headings; the last one is cut where the screen ends.
-std::string table(const std::vector<Column>& columns, const std::vector<TableRow>& rows, const Terminal& terminal);
-
-/// The result of a listing whose matches are `rows` (text) and `list` (JSON, under the key `what`).
-CommandResult listing_result(std::string_view what, const ListingRequest& request, const std::vector<Column>& columns,
-                             const std::vector<TableRow>& rows, Json list, const Terminal& terminal);
+/// The result of a listing whose matches are `table`, and in JSON `list` under the key `what`.
+CommandResult listing_result(std::string_view what, const ListingRequest& request, const Table& table, Json list,
+                             const Terminal& terminal);
 
 /// A text, or null where it is empty; a number, or null where it is 0 and that means "not known".
 Json text_or_null(std::string_view text);

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
     vramfit::ModelSources sources;
     sources.standard_input = read_input;
-    const auto answer = [&](const vramfit::Request& request) { return vramfit::answer(request, sources); };
+    const auto answer = [&](const vramfit::Request& request) { return vramfit::solve(request, sources); };
     std::ostringstream out;
     const int exit_code =
         vramfit::cli::run(args, out, std::cerr, vramfit::cli::Terminal::of_process(), answer, sources);

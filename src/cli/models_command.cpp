@@ -1,4 +1,3 @@
-#include "cli/layout.hpp"
 #include "cli/listing.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/model/file_stores.hpp"
@@ -14,9 +13,10 @@ bool is_wanted(const CatalogEntry& model, std::string_view filter) {
 }
 
 TableRow row_of(const CatalogEntry& model) {
-    const std::string context = model.context_length == 0 ? "" : std::to_string(model.context_length);
-    const std::string size = model.parameters == 0 ? "" : parameters_text(model.parameters);
-    return {{model.id, size, context, model.architecture, model.license},
+    return {cells_of(model.id, number_or_nothing(model.parameters), number_or_nothing(model.active_parameters),
+                     number_or_nothing(model.context_length), text_or_nothing(model.architecture),
+                     text_or_nothing(model.family), text_or_nothing(model.released), text_or_nothing(model.unsupported),
+                     text_or_nothing(model.license)),
             model.unsupported.empty() ? "" : "not supported: " + model.unsupported};
 }
 
@@ -35,21 +35,22 @@ Json json_of(const CatalogEntry& model) {
 }
 
 CommandResult installed(const ListingRequest& request, const Terminal& terminal, const Environment& environment) {
-    std::vector<TableRow> rows;
+    Table table;
+    table.columns = {
+        {"store", "store"}, {"bytes", "size", Unit::bytes}, {"title", "model"}, {"model", "path", Unit::none, true}};
     Json list = Json::array();
     for (const InstalledModel& model : installed_models(environment)) {
         if (!matches(request.filter, {model.title, model.store, model.model})) continue;
         const bool by_path = model.store != "ollama";
-        const std::string size = model.bytes == 0 ? "" : size_text(model.bytes);
-        rows.push_back({{model.store, size, printable(by_path ? model.title : model.model)},
-                        by_path ? printable(model.model) : ""});
+        table.rows.push_back(
+            {cells_of(model.store, number_or_nothing(model.bytes), by_path ? model.title : model.model, model.model),
+             by_path ? model.model : ""});
         list.push_back({{"store", model.store},
                         {"title", model.title},
                         {"model", model.model},
                         {"bytes", number_or_null(model.bytes)}});
     }
-    CommandResult result =
-        listing_result("installed", request, {{"store"}, {"size", true}, {"model"}}, rows, std::move(list), terminal);
+    CommandResult result = listing_result("installed", request, table, std::move(list), terminal);
     if (result.exit_code == exit_bad)
         result.remark = request.filter.empty() ? "no model of Ollama, LM Studio, llama.cpp or Hugging Face is installed"
                                                : "no installed model matches " + quote(request.filter);
@@ -65,16 +66,23 @@ CommandResult models_command(Arguments arguments, const Terminal& terminal, cons
     ModelSources all = sources;
     const auto& catalogs = parsed.values("--catalog");
     all.catalogs.insert(all.catalogs.begin(), catalogs.begin(), catalogs.end());
-    std::vector<TableRow> rows;
+    Table table;
+    table.columns = {{"id", "model"},
+                     {"parameters", "params", Unit::parameters},
+                     {"active_parameters", "active", Unit::parameters, true},
+                     {"context_length", "context", Unit::count},
+                     {"architecture", "architecture"},
+                     {"family", "family", Unit::none, true},
+                     {"released", "released", Unit::none, true},
+                     {"unsupported", "not supported", Unit::none, true},
+                     {"license", "licence"}};
     Json list = Json::array();
     for (const CatalogEntry& model : catalog_entries(all)) {
         if (!is_wanted(model, request.filter)) continue;
-        rows.push_back(row_of(model));
+        table.rows.push_back(row_of(model));
         list.push_back(json_of(model));
     }
-    return listing_result("models", request,
-                          {{"model"}, {"params", true}, {"context", true}, {"architecture"}, {"licence"}}, rows,
-                          std::move(list), terminal);
+    return listing_result("models", request, table, std::move(list), terminal);
 }
 
 } // namespace vramfit::cli

@@ -10,6 +10,7 @@ namespace vramfit::cli {
 namespace {
 
 constexpr std::string_view question = "The question";
+constexpr std::string_view open = "Where something is left open";
 constexpr std::string_view settings = "Settings, named as llama.cpp names them";
 constexpr std::string_view output = "Output";
 
@@ -18,8 +19,7 @@ constexpr std::array fit_table{
                "name (see 'vramfit models'), file, folder, ollama:NAME, or - (standard input)"},
     OptionSpec{"--quant", "TYPE", "q4_k_m", "", question,
                "file type of the weights, see 'vramfit quants'; a GGUF file has its own"},
-    OptionSpec{"-c,--ctx,--ctx-size", "N", "32768", "", question,
-               "context in tokens: 32768, 32k, or max; left out: the largest that fits"},
+    OptionSpec{"-c,--ctx,--ctx-size", "N", "32768", "", question, "context in tokens: 32768, 32k, or max"},
     OptionSpec{
         "-g,--gpu", "GPU", "24GB", "", question,
         "size (24GB), name (rtx4090, see 'vramfit gpus'), several (2x24GB), or auto: this machine's; repeatable"},
@@ -31,6 +31,13 @@ constexpr std::array fit_table{
     OptionSpec{"--runtime-version", "BUILD", "b6325", "", question, "whose rules count (of llama.cpp the newest)"},
     OptionSpec{"--ram", "SIZE", "64GB", "", question, "the computer's own memory: then it gets a verdict too"},
     OptionSpec{"--catalog", "FILE", "models.json", "", question, "further models, before the bundled ones; repeatable"},
+
+    OptionSpec{"--table", "quant|cache", "cache", "", open, "quantization, or type of the KV cache, against context"},
+    OptionSpec{"--family", "NAME", "qwen3", "", open, "models of that family"},
+    OptionSpec{"--min-params", "N", "7B", "", open, "models with at least so many parameters: 7B, 500M"},
+    OptionSpec{"--moe", "", "", "", open, "mixtures of experts"},
+    OptionSpec{"--license,--licence", "NAME", "apache", "", open, "models whose licence is called so"},
+    OptionSpec{"--sort", "ORDER", "headroom", "", open, "order of models: params, headroom, context, name (params)"},
 
     OptionSpec{"-ctk,--cache-type-k", "TYPE", "q8_0", "", settings, "type of the K cache (f16)"},
     OptionSpec{"-ctv,--cache-type-v", "TYPE", "q8_0", "", settings, "type of the V cache (f16)"},
@@ -67,7 +74,7 @@ constexpr std::array fit_table{
     OptionSpec{"--lora", "FILE", "adapter.gguf", "", settings, "LoRA adapter; repeatable"},
     OptionSpec{"--no-imatrix", "", "", "", settings, "weights quantized without an importance matrix"},
 
-    OptionSpec{"--format", "text|json", "json", "", output, "how to answer (text)"},
+    OptionSpec{"--format", "FORMAT", "json", "", output, "how to answer: text, json, tsv, markdown (text)"},
     OptionSpec{"--json", "", "", "", output, "short for --format json"},
     OptionSpec{"--explain", "", "", "", output, "show the arithmetic, term by term"},
     OptionSpec{"--strict", "", "", "", output, "a tight fit is a failure"},
@@ -87,12 +94,15 @@ constexpr OptionSpec help_option{"-h,--help", "", "", "", output, "this text"};
 constexpr OptionSpec catalog_option{"--catalog", "FILE",   "models.json",
                                     "",          question, "further models, before the bundled ones; repeatable"};
 
-constexpr std::array listing_table{format_option, json_option, color_option, help_option};
+constexpr OptionSpec rows_format_option{"--format", "FORMAT", "json",
+                                        "",         output,   "how to answer: text, json, tsv, markdown (text)"};
+
+constexpr std::array listing_table{rows_format_option, json_option, color_option, help_option};
 
 constexpr std::array models_table{catalog_option,
                                   OptionSpec{"--installed", "", "", "", question,
                                              "what is on this computer: Ollama, LM Studio, llama.cpp, Hugging Face"},
-                                  format_option,
+                                  rows_format_option,
                                   json_option,
                                   color_option,
                                   help_option};

@@ -26,14 +26,8 @@ double typical_bits(const Model& dense, FileType type) {
                                        : bits_per_weight(dense, type);
 }
 
-std::string two_decimals(double value) {
-    const auto hundredths = static_cast<unsigned>(std::lround(value * 100));
-    const std::string digits = std::to_string(hundredths % 100);
-    return std::to_string(hundredths / 100) + "." + std::string(2 - digits.size(), '0') + digits;
-}
-
 TableRow row_of(const FileTypeTraits& type, double bits) {
-    return {{std::string(type.name), two_decimals(bits), std::string(type.description)}};
+    return {cells_of(std::string(type.name), std::uint64_t{type.number}, bits, std::string(type.description))};
 }
 
 Json json_of(const FileTypeTraits& type, double bits) {
@@ -49,16 +43,19 @@ Json json_of(const FileTypeTraits& type, double bits) {
 CommandResult quants_command(Arguments arguments, const Terminal& terminal) {
     const ListingRequest request = read_listing_request(arguments);
     const Model dense = catalog_model(typical_model);
-    std::vector<TableRow> rows;
+    Table table;
+    table.columns = {{"name", "type"},
+                     {"number", "number", Unit::count, true},
+                     {"bits_per_weight", "bits", Unit::bits},
+                     {"description", "(per weight, of a typical model)"}};
     Json list = Json::array();
     for (const FileTypeTraits& type : file_types) {
         if (!matches(request.filter, {type.name})) continue;
         const double bits = typical_bits(dense, type.type);
-        rows.push_back(row_of(type, bits));
+        table.rows.push_back(row_of(type, bits));
         list.push_back(json_of(type, bits));
     }
-    return listing_result("quants", request, {{"type"}, {"bits", true}, {"(per weight, of a typical model)"}}, rows,
-                          std::move(list), terminal);
+    return listing_result("quants", request, table, std::move(list), terminal);
 }
 
 } // namespace vramfit::cli

@@ -1,6 +1,7 @@
 #include "cli/bars.hpp"
 #include "cli/layout.hpp"
 #include "cli/render.hpp"
+#include "cli/wording.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/quote.hpp"
 
@@ -20,32 +21,14 @@ constexpr std::size_t widest_lead = 40;                  // what may stand befor
 std::string word_of(Verdict verdict, const Terminal& terminal) {
     std::string word(name_of(verdict));
     std::transform(word.begin(), word.end(), word.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
-    const bool good = verdict == Verdict::fit;
-    return terminal.paint(good ? Color::green : verdict == Verdict::tight ? Color::yellow : Color::red, word);
+    return terminal.paint(color_of(verdict), word);
 }
 
-std::uint64_t magnitude(std::int64_t headroom) {
-    return headroom < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(headroom)
-                        : static_cast<std::uint64_t>(headroom);
-}
-
-/// "2 x 24GB, rtx4090".
 std::string names_of(const std::vector<DeviceAnswer>& devices) {
-    std::string names;
-    for (std::size_t i = 0; i < devices.size();) {
-        std::size_t end = i;
-        while (end < devices.size() && devices[end].name == devices[i].name) ++end;
-        names += names.empty() ? "" : ", ";
-        if (end - i > 1) names += std::to_string(end - i) + " x ";
-        names += shortened(devices[i].name, widest_name);
-        i = end;
-    }
-    return names;
-}
-
-std::string cache_types_of(const EffectiveSettings& settings) {
-    const std::string k(traits(settings.type_k).name);
-    return settings.type_k == settings.type_v ? k : k + "/" + std::string(traits(settings.type_v).name);
+    std::vector<std::string> names;
+    names.reserve(devices.size());
+    for (const DeviceAnswer& device : devices) names.push_back(device.name);
+    return device_list(names);
 }
 
 bool has_cache(const Answer& answer) {
@@ -60,7 +43,7 @@ std::string header(const Answer& answer) {
     if (settings.n_ctx_per_seq != settings.n_ctx) {
         asked += " (" + std::to_string(settings.parallel) + " x " + std::to_string(settings.n_ctx_per_seq) + ")";
     }
-    if (has_cache(answer)) asked += "  KV " + cache_types_of(settings);
+    if (has_cache(answer)) asked += "  KV " + cache_types_text(settings.type_k, settings.type_v);
     std::string left = shortened(answer.model.id, widest_name);
     left += (display_width(left) + 2 + display_width(asked) > screen_width ? "\n  " : "  ") + asked;
     const std::string right = names_of(answer.devices) + ", " + settings.runtime;

@@ -1,5 +1,6 @@
 #include "cli/layout.hpp"
 #include "cli/listing.hpp"
+#include "cli/text_table.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
@@ -134,10 +135,11 @@ std::string profile_text(const RuntimeProfile& p, const Terminal& terminal) {
             text += wrapped(std::string(indent + rule_width, ' ') + "from ", source->second);
         last = part;
     }
-    std::vector<TableRow> rows;
+    std::vector<TextRow> rows;
     for (auto& [setting, words] : settings_of(p)) rows.push_back({{"  " + setting, std::move(words)}});
     if (rows.empty()) return text;
-    text += "\n" + table({{"  setting"}, {p.environment.empty() ? "flag" : "variable, or where else"}}, rows, terminal);
+    text += "\n" +
+            text_table({{"  setting"}, {p.environment.empty() ? "flag" : "variable, or where else"}}, rows, terminal);
     for (const auto& [kind, hint] : p.hints)
         if (kind == "environment" || kind == "elsewhere") text += wrapped("  note: ", hint);
     return text;
@@ -180,7 +182,7 @@ bool is_wanted(const RuntimeProfile& p, std::string_view filter) {
 }
 
 TableRow row_of(const RuntimeProfile& p) {
-    return {{p.id, short_context(p), number(p.slots), name_of(p.reserve), p.program}};
+    return {cells_of(p.id, short_context(p), p.slots, std::string(name_of(p.reserve)), p.program)};
 }
 
 } // namespace
@@ -191,15 +193,19 @@ CommandResult runtimes_command(Arguments arguments, const Terminal& terminal) {
     const auto named = std::ranges::find_if(all, [&](const RuntimeProfile& p) { return is_named(p, request.filter); });
     if (named != all.end() && request.output.format == Format::text)
         return {profile_text(*named, terminal.with(request.output.color))};
-    std::vector<TableRow> rows;
+    Table table;
+    table.columns = {{"id", "runtime"},
+                     {"default_context", "context"},
+                     {"parallel", "slots", Unit::count},
+                     {"reserved", "reserves"},
+                     {"program", "program"}};
     Json list = Json::array();
     for (const RuntimeProfile& p : all) {
         if (named != all.end() ? &p != &*named : !is_wanted(p, request.filter)) continue;
-        rows.push_back(row_of(p));
+        table.rows.push_back(row_of(p));
         list.push_back(json_of(p));
     }
-    return listing_result("runtimes", request, {{"runtime"}, {"context"}, {"slots", true}, {"reserves"}, {"program"}},
-                          rows, std::move(list), terminal);
+    return listing_result("runtimes", request, table, std::move(list), terminal);
 }
 
 } // namespace vramfit::cli

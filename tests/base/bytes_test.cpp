@@ -169,3 +169,13 @@ TEST_CASE("padding rounds up to any alignment") {
     CHECK(pad(10, 3) == 12);
     CHECK_THROWS_AS(pad(std::numeric_limits<std::uint64_t>::max(), 256), Error);
 }
+
+TEST_CASE("numbers of parameters") {
+    CHECK(parse_parameters("8B") == 8'000'000'000);
+    CHECK(parse_parameters("1.5t") == 1'500'000'000'000);
+    CHECK(parse_parameters("500 M") == 500'000'000);
+    CHECK(parse_parameters("7000000000") == 7'000'000'000);
+    CHECK(parse_parameters("0") == 0);
+    for (const char* bad : {"", "B", "-7B", "7G", "7 billion", "1e9", "9999T", "99999999999999999999"})
+        CHECK_THROWS_AS(parse_parameters(bad), Error);
+}

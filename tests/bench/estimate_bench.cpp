@@ -1,4 +1,5 @@
 // How long estimates take: the bars of the project are 2 s on one core for each of the first two.
+#include "vramfit/answer/solve.hpp"
 #include "vramfit/memory/estimate.hpp"
 #include "vramfit/model/catalog.hpp"
 
@@ -64,6 +65,22 @@ std::uint64_t catalog_table(std::vector<std::unique_ptr<Estimator>>& estimators)
     return sum;
 }
 
+/// The largest search of all: every model made, each with as many file types as it takes.
+std::uint64_t models_that_fit() {
+    Request request;
+    request.gpus = {"24GB"};
+    request.n_ctx = 8192;
+    return std::get<Table>(solve(request)).rows.size();
+}
+
+std::uint64_t gpus_that_hold() {
+    Request request;
+    request.model = "qwen3-32b";
+    request.quant = "q8_0";
+    request.n_ctx = 32768;
+    return std::get<Table>(solve(request)).rows.size();
+}
+
 template <typename Work>
 void print_time(const char* what, double bar, Work work) {
     const std::clock_t start = std::clock(); // of the processor: one core's time, whoever else works on the machine
@@ -86,6 +103,8 @@ TEST_CASE("the bars of the library") {
     print_time("10,000 different estimates, replay included", 2, [&] { return ten_thousand(estimators); });
     estimators = whole_catalog();
     print_time("catalog x 20 file types x 8 contexts", 2, [&] { return catalog_table(estimators); });
+    print_time("models that fit 24 GB, the best quantization of each", 2, [] { return models_that_fit(); });
+    print_time("GPUs that hold a model of 60 layers", 0, [] { return gpus_that_hold(); });
 }
 
 TEST_CASE("one question in process") {

@@ -23,7 +23,7 @@ Result run_program(Args args, const Args& more) {
     args.insert(args.end(), more.begin(), more.end());
     std::ostringstream out;
     std::ostringstream err;
-    const int code = cli::run(args, out, err, utf8_pipe(), [](const Request& request) { return answer(request); });
+    const int code = cli::run(args, out, err, utf8_pipe(), [](const Request& request) { return solve(request); });
     return {code, out.str(), err.str()};
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("GPUs add up, of other options the last one counts") {
 }
 
 TEST_CASE("unknown options name near ones") {
-    CHECK(error({"--modle", "x"}) == "unknown option --modle; did you mean --model?");
+    CHECK(error({"--modle", "x"}) == "unknown option --modle; did you mean --model or --moe?");
     CHECK(error({"--gpu-layer=3"}) == "unknown option --gpu-layer; did you mean --gpu-layers or --gpu-layers-draft?");
     CHECK(error({"-ngll", "3"}) == "unknown option -ngll; did you mean -ngl or -ngld?");
     CHECK(error({"--xyzzy"}) == "unknown option --xyzzy; see vramfit --help");
@@ -152,7 +152,7 @@ TEST_CASE("values that make no sense") {
     CHECK(error({"-ngl", "99999999999999999999"}) ==
           "--gpu-layers must be a number of layers, all or auto, not \"99999999999999999999\"");
     CHECK(error({"-fa", "maybe"}) == "--flash-attn must be on, off or auto, not \"maybe\"");
-    CHECK(error({"--format", "xml"}) == "--format must be text or json, not \"xml\"");
+    CHECK(error({"--format", "xml"}) == "--format must be text, json, tsv or markdown, not \"xml\"");
     CHECK(error({"--color", "blue"}) == "--color must be auto, always or never, not \"blue\"");
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("of options that say the opposite the last one counts") {
     CHECK(request_of({"-ncmoe", "3", "-cmoe"}).n_cpu_moe == std::numeric_limits<std::uint32_t>::max());
     CHECK(options_of({"--json", "--format", "text"}).output.format == Format::text);
     CHECK(options_of({"--format", "text", "--json"}).output.format == Format::json);
-    CHECK(error({"--json", "--format", "xml"}) == "--format must be text or json, not \"xml\"");
+    CHECK(error({"--json", "--format", "xml"}) == "--format must be text, json, tsv or markdown, not \"xml\"");
 }
 
 TEST_CASE("one cache type after both, both after one") {
@@ -197,9 +197,38 @@ TEST_CASE("nothing and something cannot both be shown") {
 }
 
 TEST_CASE("what is missing is said, with an example") {
-    CHECK(error_alone({}) == "give a model, a quantization and a GPU, such as --model llama3.1-8b --quant q4_k_m "
-                             "--gpu 24GB");
-    CHECK(error_alone({"-m", "x", "-g", "24GB"}) == "give a quantization, such as --quant q4_k_m");
-    CHECK(error_alone({"-m", "x", "-c", "1k"}) == "give a quantization and a GPU, such as --quant q4_k_m --gpu 24GB");
-    CHECK(error_alone({"--quant", "q4_0", "-g", "8GB"}) == "give a model, such as --model llama3.1-8b");
+    const std::string neither = "give a model or a GPU, such as --model llama3.1-8b, or --gpu 24GB --ctx 8192";
+    CHECK(error_alone({}) == neither);
+    CHECK(error_alone({"-c", "8k"}) == neither);
+    CHECK(error_alone({"--quant", "q4_0", "-c", "8k"}) == neither);
+    CHECK(error_alone({"--quant", "q4_0", "-g", "8GB"}) ==
+          "give a model or a context, such as --model llama3.1-8b or --ctx 8192");
+    CHECK(error_alone({"-m", "x"}) == "no error");
+    CHECK(error_alone({"-m", "x", "-c", "1k"}) == "no error");
+    CHECK(error_alone({"-g", "24GB", "-c", "1k"}) == "no error");
+}
+
+TEST_CASE("tables, and which models are looked for") {
+    const Request request = request_of({"--table", "cache", "--family", "qwen3", "--min-params", "7.5B", "--moe",
+                                        "--licence", "apache", "--sort", "headroom"});
+    CHECK(request.table == TableAxis::cache);
+    CHECK(request.models.family == "qwen3");
+    CHECK(request.models.min_parameters == 7'500'000'000);
+    CHECK(request.models.moe);
+    CHECK(request.models.license == "apache");
+    CHECK(request.models.order == ModelOrder::headroom);
+    CHECK(request_of({"--table", "quant"}).table == TableAxis::quant);
+    CHECK(!request_of({}).table);
+    CHECK(error({"--table", "gpu"}) == "--table must be quant or cache, not \"gpu\"");
+    CHECK(error({"--sort", "size"}) == "--sort must be params, headroom, context or name, not \"size\"");
+    CHECK(error({"--min-params", "many"}) ==
+          "--min-params: \"many\" is not a number of parameters; write it like 8B, 500M or 1.5T");
+}
+
+TEST_CASE("formats") {
+    CHECK(options_of({"--format", "tsv"}).output.format == Format::tsv);
+    CHECK(options_of({"--format", "markdown"}).output.format == Format::markdown);
+    CHECK(error({"-q", "--format", "tsv"}) == "--quiet shows nothing, TSV is to be shown: give one of them");
+    CHECK(error({"--explain", "--format", "markdown"}) ==
+          "--explain is text and has no Markdown form: give one of them");
 }

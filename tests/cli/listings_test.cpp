@@ -4,6 +4,7 @@
 #include "cli/layout.hpp"
 #include "cli/listing.hpp"
 #include "cli/sample_answers.hpp"
+#include "cli/text_table.hpp"
 #include "support/errors.hpp"
 
 using namespace vramfit;
@@ -95,6 +96,18 @@ TEST_CASE("everything there is, in 80 columns and by the schemas") {
 TEST_CASE("tables cut their last column at the edge of the screen") {
     const std::string wide(90, 'w');
     const std::string text =
-        cli::table({{"a"}, {"n", true}, {"b"}}, {{{"x", "1", wide}}, {{"xyz", "22", ""}, "why"}}, utf8_pipe());
+        cli::text_table({{"a"}, {"n", true}, {"b"}}, {{{"x", "1", wide}}, {{"xyz", "22", ""}, "why"}}, utf8_pipe());
     CHECK(text == "a     n  b\nx     1  " + std::string(69, 'w') + "..\nxyz  22\n    why\n");
+}
+
+TEST_CASE("listings as tab-separated values and as Markdown") {
+    CHECK(gpus({"rtx4090-laptop", "--format", "tsv"}).text ==
+          "id\tmemory\ttotal\tname\tvendor\tkind\n"
+          "rtx4090-laptop\t17179869184\t17171480576\tNVIDIA GeForce RTX 4090 Laptop GPU\tnvidia\tlaptop\n");
+    CHECK(quants({"q4_k_m", "--format", "markdown"}).text ==
+          "| type | bits | (per weight, of a typical model) |\n| --- | ---: | --- |\n"
+          "| Q4_K_M | 4.89 | 4-bit K-quant, half of attn_v and ffn_down in 6 bits |\n");
+    CHECK(contains(models({"llama3.2-3b", "--format", "tsv"}).text,
+                   "\nllama3.2-3b\t3212749888\t3212749888\t131072\tllama\t"));
+    CHECK(models({"no such", "--format", "tsv"}).text.empty());
 }

@@ -91,9 +91,8 @@ TEST_CASE("failures: one line on standard error, nothing on standard output, exi
         CHECK(result.out.empty());
         CHECK(result.err == "vramfit: " + message + "\n");
     };
-    check(run_without_answer({}),
-          "give a model, a quantization and a GPU, such as --model llama3.1-8b --quant q4_k_m --gpu 24GB");
-    check(run_without_answer({"--modle", "x"}), "unknown option --modle; did you mean --model?");
+    check(run_without_answer({}), "give a model or a GPU, such as --model llama3.1-8b, or --gpu 24GB --ctx 8192");
+    check(run_without_answer({"--modle", "x"}), "unknown option --modle; did you mean --model or --moe?");
     check(run_without_answer({"modles"}), "unknown command \"modles\"; did you mean models?");
     check(run_without_answer({"llama3.1-8b"}),
           "unknown command \"llama3.1-8b\"; a model is given with --model, see vramfit --help");

@@ -22,6 +22,21 @@ struct DraftRequest {
     std::optional<TensorType> type_k, type_v;
 };
 
+/// What a table sets against the context.
+enum class TableAxis : std::uint8_t { quant, cache };
+
+/// In which order the models that fit are listed.
+enum class ModelOrder : std::uint8_t { parameters, headroom, context, name };
+
+/// Which models of the catalogs are wanted, where a question names none.
+struct ModelFilter {
+    std::string family;               ///< a part of the family's name, letter case forgiven; empty: any
+    std::string license;              ///< likewise of the licence
+    std::uint64_t min_parameters = 0; ///< at least so many weights
+    bool moe = false;                 ///< mixtures of experts alone
+    ModelOrder order = ModelOrder::parameters;
+};
+
 /// A question as a person asks it: names as typed, and only what was said. What was left out takes the runtime's default.
 struct Request {
     std::string model;
@@ -57,7 +72,9 @@ struct Request {
     bool embeddings = false;
     bool mtp = false;
     bool imatrix = true;
-    bool strict = false; ///< a tight fit is a failure: changes that give a fit come first
+    bool strict = false;            ///< a tight fit is a failure: changes that give a fit come first
+    std::optional<TableAxis> table; ///< a table is wanted where one answer would do (solve.hpp)
+    ModelFilter models;             ///< likewise, of the models that fit
 };
 
 } // namespace vramfit

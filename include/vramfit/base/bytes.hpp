@@ -27,6 +27,10 @@ std::uint64_t parse_size(std::string_view text);
 /// positions can count.
 std::uint64_t parse_tokens(std::string_view text);
 
+/// The number of weights that `text` names: "8B", "1.5T", "500M", "7000000000". The units are decimal here, as models are
+/// named. Throws Error for anything else.
+std::uint64_t parse_parameters(std::string_view text);
+
 std::string format_gib(std::uint64_t bytes);       ///< "9.2 GiB"
 std::string format_mib(std::uint64_t bytes);       ///< "4403 MiB"
 std::string format_exact_mib(std::uint64_t bytes); ///< "4403.49 MiB", as llama.cpp's log prints buffers

@@ -109,6 +109,15 @@ inline constexpr std::array<FileTypeTraits, 35> file_types{{
 
 constexpr const FileTypeTraits& traits(FileType type) { return file_types[static_cast<std::size_t>(type)]; }
 
+/// The file types that people publish and choose between, largest first: what is not among them must be made by hand.
+/// MXFP4_MOE is of mixtures of experts; BF16 is as large as F16.
+inline constexpr std::array published_file_types{
+    FileType::f16,    FileType::q8_0,    FileType::q6_k,    FileType::q5_k_m, FileType::q5_k_s,
+    FileType::q4_k_m, FileType::q4_k_s,  FileType::iq4_xs,  FileType::q3_k_l, FileType::q3_k_m,
+    FileType::iq3_m,  FileType::q3_k_s,  FileType::iq3_xxs, FileType::q2_k,   FileType::iq2_m,
+    FileType::iq2_xs, FileType::iq2_xxs, FileType::iq1_m,   FileType::iq1_s,  FileType::mxfp4_moe,
+};
+
 /// File type by its name. Letter case and `-`, `_` are forgiven ("q4-k-m"), and names that llama-quantize or habit use
 /// for another are known ("q4_k" is Q4_K_M, "mxfp4" MXFP4_MOE, "fp16" F16). Throws Error naming near matches, or the
 /// runtimes that a format belongs to where it is none of GGUF's ("awq").

@@ -1,20 +1,9 @@
 #include "advisor.hpp"
 
 #include "answer/command.hpp"
-
-#include <array>
+#include "vramfit/model/file_type.hpp"
 
 namespace vramfit {
-namespace {
-
-/// The file types that people publish, largest first: what is not among them must be made by hand.
-constexpr std::array published{
-    FileType::q8_0,   FileType::q6_k,   FileType::q5_k_m, FileType::q5_k_s,  FileType::q4_k_m, FileType::q4_k_s,
-    FileType::iq4_xs, FileType::q3_k_l, FileType::q3_k_m, FileType::iq3_m,   FileType::q3_k_s, FileType::iq3_xxs,
-    FileType::q2_k,   FileType::iq2_m,  FileType::iq2_xs, FileType::iq2_xxs, FileType::iq1_m,  FileType::iq1_s,
-};
-
-} // namespace
 
 Change quant_change(const Advisor& advisor, Request request, FileType type) {
     const std::string name(traits(type).name);
@@ -34,7 +23,7 @@ std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advi
     if (!advisor.model().file_type.empty()) return types; // a file holds what it holds
     const bool imatrix = advisor.request().imatrix;
     std::uint64_t last = advisor.base().estimate.tensor_bytes;
-    for (const FileType type : published) {
+    for (const FileType type : published_file_types) {
         if (advisor.judge().estimator().quant_refusal(type, imatrix)) continue;
         const std::uint64_t bytes = advisor.judge().estimator().tensor_bytes(type, imatrix);
         if (bytes >= last) continue;

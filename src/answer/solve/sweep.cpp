@@ -1,0 +1,97 @@
+#include "sweep.hpp"
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/hardware/overhead.hpp"
+#include "vramfit/model/file_type.hpp"
+
+#include <algorithm>
+
+namespace vramfit {
+namespace {
+
+constexpr const char* any_device = "8192GB";
+
+/// A file type for mixtures of experts, of a model that is none: it would be Q8_0 under another name.
+bool is_for_others(FileType type, const Model& model) {
+    return type == FileType::mxfp4_moe && model.hparams.get("expert_count", 0) == 0;
+}
+
+} // namespace
+
+std::vector<Quant> quants_of(Estimator& estimator, const Request& request) {
+    const Model& model = estimator.model();
+    const bool imatrix = request.imatrix;
+    if (!model.file_type.empty()) return {{model.file_type, estimator.tensor_bytes(FileType::f16, imatrix)}};
+    std::vector<FileType> types(published_file_types.begin(), published_file_types.end());
+    if (request.quant) types = {parse_file_type(*request.quant)};
+    std::vector<Quant> quants;
+    for (const FileType type : types) {
+        if (!request.quant && (estimator.quant_refusal(type, imatrix) || is_for_others(type, model))) continue;
+        quants.push_back({std::string(traits(type).name), estimator.tensor_bytes(type, imatrix)});
+    }
+    std::ranges::stable_sort(quants, std::ranges::greater{}, &Quant::tensor_bytes);
+    return quants;
+}
+
+Request on_any_device(Request request) {
+    if (!request.tensor_split.empty())
+        throw Error("--tensor-split is about GPUs that are given; give them, or leave it out");
+    if (request.free) throw Error("--free is about a GPU that is given; give it, or leave it out");
+    request.gpus = {any_device};
+    request.reserve.reset();
+    return request;
+}
+
+std::uint64_t needed_bytes(const Trial& trial) {
+    const std::uint64_t memory = trial.devices.front().memory.sum();
+    Device card; // what the driver keeps depends on the card's size
+    card.total = memory;
+    card.total = checked_add(memory, overhead_of(card).sum());
+    return checked_add(memory, overhead_of(card).sum());
+}
+
+std::uint64_t required_bytes(const Trial& trial) {
+    std::uint64_t sum = 0;
+    for (const DeviceAnswer& device : trial.devices) sum = checked_add(sum, device.required);
+    return sum;
+}
+
+std::int64_t least_headroom(const Trial& trial) {
+    return std::ranges::min(trial.devices, {}, &DeviceAnswer::headroom).headroom;
+}
+
+SizedVerdict sized_verdict(const Trial& trial) {
+    if (trial.verdict == Verdict::refused) return {std::nullopt, trial.verdict};
+    return {required_bytes(trial), trial.verdict};
+}
+
+double bits_per_weight(const Model& model, std::uint64_t tensor_bytes) {
+    return 8.0 * static_cast<double>(tensor_bytes) /
+           static_cast<double>(std::max<std::uint64_t>(1, model.n_parameters()));
+}
+
+bool is_good(Verdict verdict, const Request& request) {
+    return verdict == Verdict::fit || (verdict == Verdict::tight && !request.strict);
+}
+
+TableSubject subject_of(const Request& request) {
+    TableSubject subject;
+    if (request.quant) subject.quant = traits(parse_file_type(*request.quant)).name;
+    subject.n_ctx = request.n_ctx;
+    subject.type_k = request.type_k.value_or(TensorType::f16);
+    subject.type_v = request.type_v.value_or(TensorType::f16);
+    subject.runtime = find_runtime(request.runtime).id;
+    if (request.gpus.empty()) return subject;
+    for (const Device& device : requested_devices(request)) subject.devices.push_back(device.name);
+    return subject;
+}
+
+TableSubject subject_of(const Request& request, const Judge& judge) {
+    TableSubject subject = subject_of(request);
+    subject.model = judge.model().id;
+    if (!request.quant) subject.quant = judge.model().file_type;
+    return subject;
+}
+
+} // namespace vramfit
