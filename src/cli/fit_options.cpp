@@ -4,6 +4,7 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/near_match.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/memory/runtime.hpp"
 #include "vramfit/model/source.hpp"
 
 #include <algorithm>
@@ -181,6 +182,16 @@ std::vector<double> tensor_split(const ParsedArguments& arguments) {
     throw Error("--tensor-split must be the shares of the GPUs, such as 3,1, not " + quote(*given));
 }
 
+std::optional<double> memory_share(const ParsedArguments& arguments) {
+    const auto given = arguments.value("--gpu-memory-utilization");
+    if (!given) return std::nullopt;
+    double share = 0;
+    const auto [end, error] =
+        std::from_chars(given->data(), given->data() + given->size(), share, std::chars_format::fixed);
+    if (error == std::errc{} && end == given->data() + given->size() && share > 0 && share <= 1) return share;
+    throw Error("--gpu-memory-utilization must be a share of the GPU, such as 0.9, not " + quote(*given));
+}
+
 void read_cache_types(const ParsedArguments& arguments, Request& request) {
     const Reader reader(arguments);
     request.type_k = reader.cache_type(arguments.last_of({"--cache-type", "--cache-type-k"}));
@@ -190,6 +201,8 @@ void read_cache_types(const ParsedArguments& arguments, Request& request) {
 void read_settings(const ParsedArguments& arguments, Request& request) {
     const Reader reader(arguments);
     read_cache_types(arguments, request);
+    request.cache_dtype = arguments.value("--kv-cache-dtype");
+    request.memory_share = memory_share(arguments);
     request.flash_attn = flash_attention(arguments);
     // llama-server's own default, -1: as many as it likes.
     if (arguments.value("--parallel") != "-1") request.parallel = reader.count("--parallel", 1, most_sequences);
@@ -218,6 +231,12 @@ void read_settings(const ParsedArguments& arguments, Request& request) {
     request.imatrix = !reader.has("--no-imatrix");
 }
 
+/// A runtime that loads models as they are published needs no file type.
+bool reads_checkpoints(const ParsedArguments& arguments) {
+    const auto runtime = arguments.value("--runtime");
+    return runtime && find_runtime(*runtime).serving;
+}
+
 /// Says what is missing, with an option to add for each.
 void require_complete(const ParsedArguments& arguments) {
     struct Needed {
@@ -229,7 +248,8 @@ void require_complete(const ParsedArguments& arguments) {
     std::string example;
     for (const Needed& part : needed) {
         if (arguments.has(part.option)) continue;
-        const bool has_types = part.option == "--quant" && has_own_types(arguments.value("--model").value_or(""));
+        const bool has_types = part.option == "--quant" &&
+                               (has_own_types(arguments.value("--model").value_or("")) || reads_checkpoints(arguments));
         if (has_types) continue; // where its types are still open, the answer asks for one
         missing.push_back(part.what);
         example.append(" ").append(part.option).append(" ").append(part.example);
