@@ -7,6 +7,8 @@
 #include "judge.hpp"
 #include "max_ctx.hpp"
 #include "notes.hpp"
+#include "serving_deployment.hpp"
+#include "serving_failure.hpp"
 #include "source_request.hpp"
 
 #include "vramfit/model/architecture.hpp"
@@ -40,7 +42,7 @@ ModelSummary summary_of(const Model& model, const MemoryEstimate& estimate) {
     return summary;
 }
 
-EffectiveSettings settings_of(const Judge& judge, const Trial& trial) {
+EffectiveSettings settings_of(const Judge& judge, const Request& request, const Trial& trial) {
     const Settings& asked = trial.deployment.settings;
     const ContextPlan& context = trial.estimate.context;
     const std::uint64_t n_block = judge.model().n_block();
@@ -63,6 +65,10 @@ EffectiveSettings settings_of(const Judge& judge, const Trial& trial) {
         n_gpu_layers < 0 ? n_block + 1 : std::min<std::uint64_t>(static_cast<std::uint64_t>(n_gpu_layers), n_block + 1);
     s.n_cpu_moe = std::min<std::uint64_t>(trial.deployment.placement.n_cpu_moe, n_block);
     s.swa_full = asked.swa_full;
+    if (judge.runtime().serving) {
+        s.quant = trial.deployment.weight_format;
+        s.cache_dtype = cache_dtype_of(judge.runtime(), request).name;
+    }
     return s;
 }
 
@@ -76,6 +82,7 @@ void add_estimate(Answer& answer, const Judge& judge, Trial& trial) {
     }
     answer.host = trial.estimate.host;
     answer.ram = trial.ram;
+    answer.serving = trial.serving;
     answer.growth = trial.growth;
     answer.projector = std::move(trial.companions.projector);
     answer.draft = std::move(trial.companions.draft);
@@ -130,7 +137,7 @@ Answer answer(const Request& asked, Estimator& estimator) {
     const bool default_ctx = !asked.n_ctx && !judge.runtime().fits_ctx;
     Request request = default_ctx ? with_default_context(asked, judge) : asked;
     Answer result;
-    if (asked.n_gpu_layers == gpu_layers_auto) {
+    if (asked.n_gpu_layers == gpu_layers_auto && !judge.runtime().serving) {
         AutoRequest fitted = resolve_auto(judge, request);
         request = std::move(fitted.request);
         result.notes = std::move(fitted.notes);
@@ -149,14 +156,15 @@ Answer answer(const Request& asked, Estimator& estimator) {
 
     result.verdict = trial.verdict;
     result.model = summary_of(judge.model(), trial.estimate);
-    result.settings = settings_of(judge, trial);
+    result.settings = settings_of(judge, request, trial);
     result.margin = judge.margin();
-    result.kv_bytes_per_token = estimator.kv_bytes_per_token(trial.deployment);
+    result.kv_bytes_per_token = judge.kv_bytes_per_token(trial.deployment);
     Request said = request; // a default goes without saying
     if (default_ctx) said.n_ctx.reset();
     const Command command = command_of(judge, said, model_file(judge.runtime(), judge.model(), said));
     result.command = command.text;
-    result.failure = failure_of(judge, request, trial);
+    result.failure =
+        judge.runtime().serving ? serving_failure(judge, trial, result.max_ctx) : failure_of(judge, request, trial);
     const ContextSource source =
         chosen ? ContextSource::largest : (default_ctx ? ContextSource::by_default : ContextSource::said);
     const std::vector<std::string> notes = notes_of(judge, request, trial, source);
@@ -167,7 +175,7 @@ Answer answer(const Request& asked, Estimator& estimator) {
         result.command = result.suggestions.front().command;
     if (trial.verdict == Verdict::oom && result.suggestions.empty())
         result.notes.push_back(note_without_advice(judge, trial));
-    result.weights = weights_of(judge.model(), trial.deployment);
+    if (!judge.runtime().serving) result.weights = weights_of(judge.model(), trial.deployment);
     result.kv_heads = kv_heads_of(judge.model());
     add_estimate(result, judge, trial);
     return result;

@@ -1,5 +1,7 @@
 #include "command.hpp"
 
+#include "serving_command.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -161,6 +163,11 @@ std::string model_file(const RuntimeProfile& runtime, const Request& request, Fi
 
 Command command_of(const Judge& judge, const Request& request, const std::string& file) {
     const RuntimeProfile& runtime = judge.runtime();
+    if (runtime.serving) {
+        Command command;
+        command.text = serving_command(judge, request);
+        return command;
+    }
     Line line(runtime, file);
     if (runtime.can_set("model")) line.value("model", file);
     line.number("n_ctx", request.n_ctx);

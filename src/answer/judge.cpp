@@ -2,10 +2,13 @@
 
 #include "host_memory.hpp"
 #include "overrides.hpp"
+#include "serving_deployment.hpp"
+#include "serving_devices.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/embedded_data.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/names.hpp"
+#include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
 #include "vramfit/hardware/detect.hpp"
 #include "vramfit/hardware/overhead.hpp"
@@ -119,7 +122,8 @@ Judge::Judge(const Request& request, Estimator& estimator)
                                        : find_runtime(request.runtime)),
       companions_(estimator, runtime_),
       devices_(devices_of_request(request)),
-      margin_(request.margin.value_or(default_margin)) {
+      margin_(request.margin.value_or(runtime_.serving ? runtime_.serving->margin : default_margin)) {
+    if (runtime_.serving) serving_.emplace(estimator.model(), *runtime_.serving);
     for (const Device& device : devices_) blank_.push_back(blank_answer(device, request.reserve.value_or(0)));
 }
 
@@ -161,7 +165,16 @@ std::optional<std::size_t> Judge::one_gpu(const Request& request, const Deployme
     return static_cast<std::size_t>(freest - blank_.begin());
 }
 
+std::uint64_t Judge::kv_bytes_per_token(const Deployment& deployment) {
+    return serving_ ? serving_->kv_bytes_per_token(deployment) : estimator_.kv_bytes_per_token(deployment);
+}
+
 Deployment Judge::deployment(const Request& request) const {
+    if (runtime_.serving) return serving_deployment(model(), runtime_, devices_, request);
+    if (request.cache_dtype)
+        throw Error(runtime_.id + " has no KV cache of type " + quote(*request.cache_dtype) +
+                    "; --cache-type q8_0 would be like it");
+    if (request.memory_share) throw Error(runtime_.id + " takes no share of a GPU: it takes what it needs");
     Deployment d;
     d.imatrix = request.imatrix;
     if (request.quant)
@@ -207,9 +220,43 @@ Verdict Judge::judge_device(DeviceAnswer& device) const {
     return static_cast<std::uint64_t>(device.headroom) < device.wanted ? Verdict::tight : Verdict::fit;
 }
 
+/// The verdict of each device on what lies there.
+void Judge::fill_in(Trial& trial) {
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+        DeviceAnswer& device = trial.devices[i];
+        device.memory = trial.estimate.devices[i];
+        device.compute_error = trial.estimate.compute_error;
+        if (!serving_ && (!runtime_.compute_measured || !is_cuda(devices_[i])))
+            device.compute_error = std::max(device.compute_error, device.memory.compute / modelled_share);
+        device.companion_error = trial.companions.errors.empty() ? 0 : trial.companions.errors[i];
+        device.error = checked_add(device.compute_error, device.overhead_error, "the error of " + device.name);
+        device.error = checked_add(device.error, device.companion_error, "the error of " + device.name);
+        device.verdict = judge_device(device);
+        if (trial.estimate.refusal) device.verdict = Verdict::refused;
+        trial.verdict = std::max(trial.verdict, device.verdict);
+    }
+}
+
+/// What an engine that is not llama.cpp makes of the request.
+void Judge::serve(const Request& request, Trial& trial) {
+    const ServingProfile& engine = *runtime_.serving;
+    trial.estimate = serving_->estimate(trial.deployment);
+    trial.devices = serving_devices(devices_, engine, request);
+    trial.share = share_in_effect(devices_.front(), engine, request, devices_.size());
+    for (std::size_t i = 0; i < devices_.size(); ++i)
+        trial.estimate.devices[i].compute += kept_for_activations(trial.devices[i], engine, request, devices_.size());
+    if (!trial.estimate.refusal) trial.estimate.refusal = startup_refusal(devices_, engine, request);
+    fill_in(trial);
+    trial.serving = serving_answer(*serving_, engine, trial.deployment, trial.devices);
+}
+
 Trial Judge::attempt(const Request& request) {
     Trial trial;
     trial.deployment = deployment(request);
+    if (serving_) {
+        serve(request, trial);
+        return trial;
+    }
     if (model().file_type.empty()) {
         if (const auto refusal = estimator_.quant_refusal(trial.deployment.file_type, request.imatrix))
             throw Error(*refusal);
@@ -218,19 +265,7 @@ Trial Judge::attempt(const Request& request) {
     trial.growth = host_growth(runtime_, model(), trial.deployment.settings, trial.estimate);
     trial.companions = companions_.add(request, trial.deployment, trial.estimate);
     trial.devices = blank_;
-    for (std::size_t i = 0; i < devices_.size(); ++i) {
-        DeviceAnswer& device = trial.devices[i];
-        device.memory = trial.estimate.devices[i];
-        device.compute_error = trial.estimate.compute_error;
-        if (!runtime_.compute_measured || !is_cuda(devices_[i]))
-            device.compute_error = std::max(device.compute_error, device.memory.compute / modelled_share);
-        device.companion_error = trial.companions.errors[i];
-        device.error = checked_add(device.compute_error, device.overhead_error, "the error of " + device.name);
-        device.error = checked_add(device.error, device.companion_error, "the error of " + device.name);
-        device.verdict = judge_device(device);
-        if (trial.estimate.refusal) device.verdict = Verdict::refused;
-        trial.verdict = std::max(trial.verdict, device.verdict);
-    }
+    fill_in(trial);
     if (request.ram && !trial.estimate.refusal) {
         trial.ram = judge_host(*request.ram, margin_, trial.estimate, devices_);
         trial.verdict = std::max(trial.verdict, trial.ram->verdict);

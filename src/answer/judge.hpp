@@ -5,6 +5,7 @@
 #include "vramfit/answer/answer.hpp"
 #include "vramfit/hardware/device.hpp"
 #include "vramfit/memory/runtime.hpp"
+#include "vramfit/memory/serving.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,8 @@ struct Trial {
     CompanionMemory companions;
     std::optional<HostAnswer> ram;
     HostGrowth growth;
+    std::optional<ServingAnswer> serving;
+    double share = 0; ///< of a device that the engine takes, where it takes one
     Verdict verdict = Verdict::fit;
 
     /// Bytes to spare on the worst device before the verdict is worse than `goal` (fit or tight); negative: missing.
@@ -59,8 +62,12 @@ public:
     bool all_cuda() const;
     /// ... and with this runtime.
     bool compute_measured() const;
+    /// Bytes by which the caches grow with a token.
+    std::uint64_t kv_bytes_per_token(const Deployment& deployment);
 
 private:
+    void fill_in(Trial& trial);
+    void serve(const Request& request, Trial& trial);
     Verdict judge_device(DeviceAnswer& device) const;
     Outlook outlook(const Deployment& d, std::optional<std::size_t> one) const;
     /// The device that takes the whole model, where the runtime expects one to.
@@ -68,6 +75,7 @@ private:
 
     Estimator& estimator_;
     RuntimeProfile runtime_;
+    std::optional<ServingEstimator> serving_; ///< of engines that are not llama.cpp
     Companions companions_;
     std::vector<Device> devices_;
     std::vector<DeviceAnswer> blank_; ///< the devices with nothing on them

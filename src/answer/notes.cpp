@@ -166,6 +166,21 @@ void note_devices(Notes& notes, const Judge& judge) {
                         judge.runtime().name);
 }
 
+/// What is to be known of an engine that is not llama.cpp.
+void note_serving(Notes& notes, const Judge& judge, const Trial& trial) {
+    const ServingProfile& engine = *judge.runtime().serving;
+    notes.insert(notes.end(), engine.notes.begin(), engine.notes.end());
+    if (!judge.model().file_type.empty())
+        notes.push_back("sized as the published model in " + trial.deployment.weight_format + ": " + engine.gguf);
+    const std::size_t n_devices = judge.devices().size();
+    if (n_devices > 1)
+        notes.push_back(number(n_devices) + " GPUs " +
+                        (engine.parallel == ServingProfile::Parallel::tensor &&
+                                 trial.deployment.placement.split_mode != SplitMode::layer
+                             ? "share every matrix (tensor parallel)"
+                             : "have whole layers each, one behind the other"));
+}
+
 } // namespace
 
 namespace {
@@ -209,6 +224,11 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     Notes notes;
     notes = judge.runtime().version_notes;
     note_context(notes, judge, request, trial, source);
+    if (judge.runtime().serving) {
+        note_serving(notes, judge, trial);
+        note_machine(notes, request);
+        return notes;
+    }
     note_slots(notes, judge, request, trial);
     note_windows(notes, judge, request, trial);
     note_attention(notes, trial);

@@ -1,12 +1,16 @@
 #include "source_request.hpp"
 
+#include "vramfit/memory/runtime.hpp"
+
 #include <utility>
 
 namespace vramfit {
 
 SourcedRequest with_source(const Request& request, const ModelSources& sources) {
     SourcedModel loaded = model_of(request, sources);
-    if (request.quant) ask_for_quant(loaded, *request.quant);
+    // An engine that reads checkpoints loads the published model, not the file that tells its shape.
+    const bool converts = request.quant && !loaded.model.file_type.empty() && find_runtime(request.runtime).serving;
+    if (request.quant && !converts) ask_for_quant(loaded, *request.quant);
     SourcedRequest sourced{request, std::move(loaded.model), loaded.n_ctx, std::move(loaded.notes)};
     Request& r = sourced.request;
     if (!r.projector) r.projector = loaded.projector;

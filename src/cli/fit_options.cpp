@@ -182,6 +182,16 @@ std::vector<double> tensor_split(const ParsedArguments& arguments) {
     throw Error("--tensor-split must be the shares of the GPUs, such as 3,1, not " + quote(*given));
 }
 
+std::optional<double> memory_share(const ParsedArguments& arguments) {
+    const auto given = arguments.value("--gpu-memory-utilization");
+    if (!given) return std::nullopt;
+    double share = 0;
+    const auto [end, error] =
+        std::from_chars(given->data(), given->data() + given->size(), share, std::chars_format::fixed);
+    if (error == std::errc{} && end == given->data() + given->size() && share > 0 && share <= 1) return share;
+    throw Error("--gpu-memory-utilization must be a share of the GPU, such as 0.9, not " + quote(*given));
+}
+
 void read_cache_types(const ParsedArguments& arguments, Request& request) {
     const Reader reader(arguments);
     request.type_k = reader.cache_type(arguments.last_of({"--cache-type", "--cache-type-k"}));
@@ -191,6 +201,8 @@ void read_cache_types(const ParsedArguments& arguments, Request& request) {
 void read_settings(const ParsedArguments& arguments, Request& request) {
     const Reader reader(arguments);
     read_cache_types(arguments, request);
+    request.cache_dtype = arguments.value("--kv-cache-dtype");
+    request.memory_share = memory_share(arguments);
     request.flash_attn = flash_attention(arguments);
     // llama-server's own default, -1: as many as it likes.
     if (arguments.value("--parallel") != "-1") request.parallel = reader.count("--parallel", 1, most_sequences);

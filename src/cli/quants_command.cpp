@@ -1,10 +1,13 @@
 #include "cli/listing.hpp"
+#include "vramfit/memory/runtime.hpp"
 #include "vramfit/model/architecture.hpp"
 #include "vramfit/model/catalog.hpp"
 #include "vramfit/model/file_type.hpp"
 #include "vramfit/model/quant_mix.hpp"
+#include "vramfit/model/weight_format.hpp"
 #include "vramfit/model/weights.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -38,6 +41,35 @@ Json json_of(const FileTypeTraits& type, double bits) {
             {"description", type.description}};
 }
 
+/// The runtimes that read weights of that format: "vllm, sglang".
+std::string readers_of(const WeightFormat& format, const std::vector<RuntimeProfile>& profiles) {
+    std::string names;
+    for (const RuntimeProfile& profile : profiles) {
+        if (!profile.serving) continue;
+        const std::vector<std::string>& formats = profile.serving->formats;
+        if (std::find(formats.begin(), formats.end(), format.id) != formats.end())
+            names += (names.empty() ? "" : ", ") + profile.id;
+    }
+    return names;
+}
+
+double bits_per_weight(const Model& model, const WeightFormat& format) {
+    const auto bits = 8.0 * static_cast<double>(checkpoint_bytes(model, format, false));
+    return std::round(bits / static_cast<double>(model.n_parameters()) * 100) / 100;
+}
+
+TableRow row_of(const WeightFormat& format, double bits, const std::string& readers) {
+    return {cells_of(format.id, std::monostate{}, bits, format.description), readers.empty() ? "" : "of " + readers};
+}
+
+Json json_of(const WeightFormat& format, double bits) {
+    return {{"name", format.id},
+            {"number", nullptr},
+            {"bits_per_weight", bits},
+            {"needs_imatrix", false},
+            {"description", format.description}};
+}
+
 } // namespace
 
 CommandResult quants_command(Arguments arguments, const Terminal& terminal) {
@@ -54,6 +86,14 @@ CommandResult quants_command(Arguments arguments, const Terminal& terminal) {
         const double bits = typical_bits(dense, type.type);
         table.rows.push_back(row_of(type, bits));
         list.push_back(json_of(type, bits));
+    }
+    const std::vector<RuntimeProfile> profiles = runtimes();
+    const Model experts = catalog_model(typical_experts);
+    for (const WeightFormat& format : weight_formats()) {
+        if (!matches(request.filter, {format.id})) continue;
+        const double bits = bits_per_weight(format.scope == WeightFormat::Scope::experts ? experts : dense, format);
+        table.rows.push_back(row_of(format, bits, readers_of(format, profiles)));
+        list.push_back(json_of(format, bits));
     }
     return listing_result("quants", request, table, std::move(list), terminal);
 }

@@ -1,6 +1,8 @@
 #include "cli/json.hpp"
 #include "cli/render.hpp"
 
+#include <cmath>
+
 namespace vramfit::cli {
 namespace {
 
@@ -32,6 +34,10 @@ Json json_of(const ModelSummary& model) {
             {"context_length", model.context_length}};
 }
 
+std::string cache_type_of(const EffectiveSettings& settings, TensorType type) {
+    return settings.cache_dtype.empty() ? std::string(traits(type).name) : settings.cache_dtype;
+}
+
 Json json_of(const EffectiveSettings& settings) {
     return {{"runtime", settings.runtime},
             {"quant", settings.quant},
@@ -41,8 +47,8 @@ Json json_of(const EffectiveSettings& settings) {
             {"kv_unified", settings.kv_unified},
             {"n_batch", settings.n_batch},
             {"n_ubatch", settings.n_ubatch},
-            {"cache_type_k", traits(settings.type_k).name},
-            {"cache_type_v", traits(settings.type_v).name},
+            {"cache_type_k", cache_type_of(settings, settings.type_k)},
+            {"cache_type_v", cache_type_of(settings, settings.type_v)},
             {"flash_attn", settings.flash_attn},
             {"n_outputs", settings.n_outputs},
             {"gpu_layers", settings.gpu_layers},
@@ -138,6 +144,14 @@ Json totals_of(const Answer& answer) {
             {"kv_bytes_per_token", answer.kv_bytes_per_token}};
 }
 
+/// Whole hundredths: more digits would be false.
+Json json_of(const std::optional<ServingAnswer>& serving) {
+    if (!serving) return nullptr;
+    constexpr double hundredths = 100;
+    return {{"kv_cache_tokens", serving->kv_cache_tokens},
+            {"max_concurrency", std::round(serving->max_concurrency * hundredths) / hundredths}};
+}
+
 Json json_of(const std::optional<Failure>& failure) {
     if (!failure) return nullptr;
     const Json at_tokens = failure->at_tokens ? Json(*failure->at_tokens) : Json(nullptr);
@@ -186,6 +200,7 @@ std::string render_json(const Answer& answer) {
                  {"totals", totals_of(answer)},
                  {"basis", basis},
                  {"max_ctx", max_ctx},
+                 {"serving", json_of(answer.serving)},
                  {"failure", json_of(answer.failure)},
                  {"suggestions", list_of(answer.suggestions)},
                  {"notes", answer.notes}});

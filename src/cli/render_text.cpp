@@ -6,6 +6,7 @@
 #include "vramfit/base/quote.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace vramfit::cli {
 namespace {
@@ -31,6 +32,10 @@ std::string names_of(const std::vector<DeviceAnswer>& devices) {
     return device_list(names);
 }
 
+std::string cache_types_of(const EffectiveSettings& settings) {
+    return settings.cache_dtype.empty() ? cache_types_text(settings.type_k, settings.type_v) : settings.cache_dtype;
+}
+
 bool has_cache(const Answer& answer) {
     return answer.host.kv_cache > 0 || std::any_of(answer.devices.begin(), answer.devices.end(),
                                                    [](const auto& device) { return device.memory.kv_cache > 0; });
@@ -43,7 +48,7 @@ std::string header(const Answer& answer) {
     if (settings.n_ctx_per_seq != settings.n_ctx) {
         asked += " (" + std::to_string(settings.parallel) + " x " + std::to_string(settings.n_ctx_per_seq) + ")";
     }
-    if (has_cache(answer)) asked += "  KV " + cache_types_text(settings.type_k, settings.type_v);
+    if (has_cache(answer)) asked += "  KV " + cache_types_of(settings);
     std::string left = shortened(answer.model.id, widest_name);
     left += (display_width(left) + 2 + display_width(asked) > screen_width ? "\n  " : "  ") + asked;
     const std::string right = names_of(answer.devices) + ", " + settings.runtime;
@@ -155,7 +160,9 @@ std::string chart(const Answer& answer, const DeviceAnswer& device, const Termin
     if (memory.projector > 0) rows.push_back({"projector", memory.projector, projector_note(answer)});
     if (memory.draft > 0) rows.push_back({"draft", memory.draft, draft_note(answer)});
     if (device.overhead > 0) rows.push_back({"overhead", device.overhead, overhead_note(device)});
-    rows.push_back({device.headroom < 0 ? "missing" : "free", magnitude(device.headroom), "", true});
+    const char* rest = device.headroom < 0 ? "missing" : answer.serving ? "more" : "free";
+    rows.push_back(
+        {rest, magnitude(device.headroom), answer.serving && device.headroom > 0 ? "for the cache" : "", true});
     return bar_chart(rows, std::max(device.available, device.required), terminal);
 }
 
@@ -235,6 +242,13 @@ std::string host_line(const Answer& answer, const Terminal& terminal) {
            wrapped("  " + pad_right("in RAM", 9) + pad_left(size_text(host.total()), 9) + "  ", with_units(parts));
 }
 
+/// The first three digits: "104000".
+std::string rounded(std::uint64_t n) {
+    std::uint64_t unit = 1;
+    while (n / unit >= 1000) unit *= 10;
+    return std::to_string((n + unit / 2) / unit * unit);
+}
+
 std::string limit_text(const MaxContext& context) {
     if (context.limited_by == ContextLimit::model) return " (all the model was trained for)";
     if (context.limited_by == ContextLimit::setting) return " (the settings allow no more)";
@@ -248,13 +262,23 @@ std::string largest_context(const Answer& answer) {
     return wrapped("  largest context: ", std::to_string(context.fit) + limit_text(context));
 }
 
+/// What the caches of a server hold, rounded to what is known of it.
+std::string serving_text(const Answer& answer) {
+    if (!answer.serving || answer.serving->max_concurrency <= 0) return "";
+    std::string text;
+    if (answer.serving->kv_cache_tokens > 0) text = rounded(answer.serving->kv_cache_tokens) + " tokens, ";
+    const auto tenths = static_cast<std::uint64_t>(std::lround(answer.serving->max_concurrency * 10));
+    return wrapped("  cache holds about: ", text + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
+                                                " requests of " + std::to_string(answer.settings.n_ctx) + " at once");
+}
+
 std::string failure_text(const Answer& answer) {
     if (!answer.failure) return "";
     const Failure& failure = *answer.failure;
     std::string when = "when it loads the model";
     if (failure.when == "context") when = "when it creates the context";
     if (failure.when == "generation") when = "while it generates";
-    if (failure.at_tokens) when += ", at " + std::to_string(*failure.at_tokens) + " tokens";
+    if (failure.at_tokens) when += ", at about " + std::to_string(*failure.at_tokens) + " tokens";
     return "\n" + wrapped("  ", answer.settings.runtime + " will say, " + when + ":") +
            wrapped("    ", failure.message);
 }
@@ -300,7 +324,7 @@ std::string render_text(const Answer& answer, const Terminal& terminal) {
     } else {
         if (ram_is_worst(answer)) text += ram_line(answer, terminal) + "\n";
         text += answer.devices.size() == 1 ? one_device(answer, terminal) : several_devices(answer, terminal);
-        text += host_line(answer, terminal) + "\n" + largest_context(answer);
+        text += host_line(answer, terminal) + "\n" + largest_context(answer) + serving_text(answer);
     }
     text += failure_text(answer) + suggestions_text(answer, terminal) + command_line(answer);
     return text + notes_text(answer);

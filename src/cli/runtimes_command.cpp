@@ -102,6 +102,13 @@ std::vector<std::array<std::string, 3>> rules_of(const RuntimeProfile& p) {
                                                   {"slots", slots_rule(p), "slots"},
                                                   {"batch", batch_rule(p), "batch"}};
     if (!p.cache_types.empty()) rules.push_back({"KV types", cache_rule(p), "cache_types"});
+    if (p.serving) {
+        std::vector<std::string> dtypes;
+        for (const CacheDtype& dtype : p.serving->dtypes) dtypes.push_back(dtype.name);
+        rules.push_back({"KV types", enumerated(dtypes, "and"), "dtypes"});
+        rules.push_back({"weights", enumerated(p.serving->formats, "and"), "weights"});
+        return rules;
+    }
     rules.push_back({"attention", attention_rule(p), "attention"});
     if (p.one_gpu_percent > 0)
         rules.push_back({"placement",

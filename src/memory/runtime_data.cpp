@@ -19,7 +19,7 @@ using nlohmann::json;
 using Texts = RuntimeProfile::Texts;
 
 /// What can be set, under the names that entries use.
-constexpr std::array<std::string_view, 30> settings{"model",
+constexpr std::array<std::string_view, 34> settings{"model",
                                                     "n_ctx",
                                                     "gpu_layers",
                                                     "gpu_layers_all",
@@ -48,7 +48,11 @@ constexpr std::array<std::string_view, 30> settings{"model",
                                                     "ngl_draft",
                                                     "lora",
                                                     "cache_type_k_draft",
-                                                    "cache_type_v_draft"};
+                                                    "cache_type_v_draft",
+                                                    "memory_share",
+                                                    "cache_dtype",
+                                                    "tensor_parallel",
+                                                    "layers_parallel"};
 
 Texts texts_of(const json& object) {
     Texts texts;
@@ -178,6 +182,12 @@ void read_failures(RuntimeProfile& p, const json& failures) {
     for (const char* backend : {"cuda", "rocm", "metal", "vulkan"}) need(p.buffers, "buffer", backend);
 }
 
+void read_sources(RuntimeProfile& p, const json& entry) {
+    for (const auto& [part, rule] : entry.items()) {
+        if (rule.is_object() && rule.contains("source")) p.sources.emplace(part, rule["source"].get<std::string>());
+    }
+}
+
 } // namespace
 
 RuntimeProfile runtime_of(const json& entry) {
@@ -191,21 +201,28 @@ RuntimeProfile runtime_of(const json& entry) {
     p.aliases = entry.at("aliases").get<std::vector<std::string>>();
     read_context(p, entry.at("context"));
     read_slots(p, entry.at("slots"));
+    p.least_ctx = count_at(entry.at("least_ctx"), "tokens");
+    p.flags = settings_of(entry, "flags");
+    p.environment = settings_of(entry, "environment");
+    p.elsewhere = settings_of(entry, "elsewhere");
+    if (entry.contains("engine")) { // which has rules of its own for all that follows
+        p.serving = parse_serving_profile(entry["engine"].dump(), p.id);
+        p.n_batch = p.n_ubatch = p.serving->tiers.front().n_batch;
+        read_sources(p, entry);
+        read_sources(p, entry["engine"]);
+        return p;
+    }
     const json& outputs = entry.at("outputs");
     p.outputs = outputs_of(outputs.at("rows"));
     p.embedding_outputs = outputs_of(outputs.at("rows_with_embeddings"));
     p.draft_tokens = count_at(outputs, "draft_tokens");
     read_batch(p, entry.at("batch"));
     p.one_gpu_percent = entry.contains("placement") ? count_at(entry["placement"], "one_gpu_percent") : 0;
-    p.least_ctx = count_at(entry.at("least_ctx"), "tokens");
     read_host(p, entry.at("host"));
     for (const json& name : entry.at("cache_types").at("types"))
         p.cache_types.push_back(cache_type_of(name.get<std::string>()));
     read_attention(p, entry.at("attention"));
     p.compute_measured = entry.at("compute_measured");
-    p.flags = settings_of(entry, "flags");
-    p.environment = settings_of(entry, "environment");
-    p.elsewhere = settings_of(entry, "elsewhere");
     if (entry.contains("hints")) p.hints = texts_of(entry["hints"]);
     if (entry.contains("values")) {
         for (const auto& [setting, words] : entry["values"].items()) {
@@ -213,9 +230,7 @@ RuntimeProfile runtime_of(const json& entry) {
         }
     }
     p.has_fit = entry.value("has_fit", true);
-    for (const auto& [part, rule] : entry.items()) {
-        if (rule.is_object() && rule.contains("source")) p.sources.emplace(part, rule["source"].get<std::string>());
-    }
+    read_sources(p, entry);
     if (entry.contains("without_gpu_layers")) p.without_gpu_layers = entry["without_gpu_layers"].at("says");
     read_failures(p, entry.at("failures"));
     return p;

@@ -72,7 +72,8 @@ TEST_CASE("quants: bits per weight of a typical model") {
     CHECK(listed.size() == 1);
     CHECK(listed[0]["bits_per_weight"] == 4.89);
     CHECK(listed[0]["number"] == 15);
-    CHECK(ids_of(quants({"--json"}), "quants", "name").size() == 35);
+    CHECK(ids_of(quants({"--json"}), "quants", "name").size() ==
+          35 + 19); // GGUF file types, and formats of checkpoints
 }
 
 TEST_CASE("nothing matches: exit code 1, and a word about it beside the output") {

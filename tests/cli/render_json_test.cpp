@@ -98,6 +98,7 @@ TEST_CASE("JSON: every key in its order") {
     "tight": 23040,
     "limited_by": "memory"
   },
+  "serving": null,
   "failure": {
     "when": "context",
     "at_tokens": null,

@@ -82,7 +82,9 @@ TEST_CASE("failures read as llama.cpp prints them") {
 
 TEST_CASE("an unknown runtime names near matches, one that is to come says so") {
     CHECK(error_of("llama-srever") == "unknown runtime \"llama-srever\"; did you mean llama-server?");
-    CHECK(error_of("zzz") == "unknown runtime \"zzz\"; llama.cpp, llama-cli, ollama, lmstudio and koboldcpp are known");
+    CHECK(error_of("zzz") ==
+          "unknown runtime \"zzz\"; llama.cpp, llama-cli, ollama, lmstudio, koboldcpp, vllm, sglang, "
+          "transformers and mlx are known");
     CHECK(error_in(R"({"runtimes": [{"id": "a", "aliases": []}], "not_yet": ["vllm"]})", "vLLM") ==
           "runtime vllm is not described yet; a are");
 }
@@ -121,6 +123,11 @@ TEST_CASE("llama.cpp's command line says every setting; every profile has its fa
         CHECK(llama.flags.contains(setting));
     for (const RuntimeProfile& p : runtimes()) {
         INFO(p.id);
+        if (p.serving) { // which has occasions instead
+            for (const char* occasion : {"weights", "no_room", "too_long"})
+                CHECK(p.serving->messages.contains(occasion));
+            continue;
+        }
         for (const char* part : {"weights", "kv_cache", "recurrent_state", "compute"}) CHECK(p.failures.contains(part));
         for (const char* backend : {"cuda", "rocm", "metal", "vulkan"}) CHECK(p.buffers.contains(backend));
     }

@@ -49,6 +49,12 @@ struct HostAnswer {
     Verdict verdict = Verdict::fit;
 };
 
+/// What the caches of an engine hold that takes its memory at the start, whatever the context.
+struct ServingAnswer {
+    std::uint64_t kv_cache_tokens = 0; ///< of all requests together
+    double max_concurrency = 0;        ///< requests of the whole context at once
+};
+
 /// What limits the largest context.
 enum class ContextLimit : std::uint8_t { model, memory, setting };
 
@@ -93,6 +99,7 @@ struct EffectiveSettings {
     std::uint64_t gpu_layers = 0; ///< the output layer counts as one
     std::uint64_t n_cpu_moe = 0;
     bool swa_full = false;
+    std::string cache_dtype = {}; ///< of the KV cache, as an engine names it that is not llama.cpp; else empty
 };
 
 struct ModelSummary {
@@ -107,8 +114,9 @@ struct Answer {
     EffectiveSettings settings;
     std::vector<DeviceAnswer> devices;
     HostMemory host;
-    std::optional<HostAnswer> ram; ///< the verdict on the host, where its memory is known
-    HostGrowth growth;             ///< what the host may need more as the server is used
+    std::optional<HostAnswer> ram;        ///< the verdict on the host, where its memory is known
+    std::optional<ServingAnswer> serving; ///< of engines that are not llama.cpp
+    HostGrowth growth;                    ///< what the host may need more as the server is used
     std::optional<ProjectorAnswer> projector;
     std::optional<DraftAnswer> draft;
     std::vector<AdapterAnswer> adapters;

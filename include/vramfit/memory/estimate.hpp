@@ -25,6 +25,8 @@ enum class Basis : std::uint8_t {
 struct Deployment {
     FileType file_type = FileType::q4_k_m; ///< of a catalog model; a file holds what it holds
     bool imatrix = true;                   ///< quantized with an importance matrix
+    std::string weight_format = {};        ///< of engines that read checkpoints (weight_format.hpp); else empty
+    std::uint64_t cache_bytes = 2;         ///< ... an element of their caches
     Settings settings;
     PlacementRequest placement;
 };

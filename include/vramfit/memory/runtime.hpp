@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vramfit/memory/auto_batch.hpp"
+#include "vramfit/memory/serving_profile.hpp"
 #include "vramfit/memory/settings.hpp"
 #include "vramfit/model/tensor_type.hpp"
 
@@ -73,8 +74,9 @@ struct RuntimeProfile {
     std::uint64_t least_ctx = 0;         ///< what the runtime itself calls the least useful context
     std::vector<TensorType> cache_types; ///< that a KV cache may have
     FlashAttention flash_attn = FlashAttention::automatic;
-    bool swa_full = false;         ///< sliding-window layers cache the whole context
-    bool compute_measured = false; ///< its compute buffers are known to be those of llama.cpp
+    bool swa_full = false;                 ///< sliding-window layers cache the whole context
+    bool compute_measured = false;         ///< its compute buffers are known to be those of llama.cpp
+    std::optional<ServingProfile> serving; ///< how it uses a device, where it is not llama.cpp that does
 
     /// The context where nobody says one, in tokens of a slot where `ctx_per_slot`: with `memory` bytes on all GPUs
     /// together, and at most what the model was trained for (0: not known).

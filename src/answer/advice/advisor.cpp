@@ -84,6 +84,19 @@ std::uint64_t Advisor::n_ctx() const {
     return as_said ? request_.n_ctx.value_or(0) : base_.estimate.context.n_ctx;
 }
 
+void Advisor::keep_elsewhere(const Change& change, const Judge& judge, const Trial& trial) {
+    if (!helps(trial.verdict)) return;
+    Suggestion s;
+    s.kind = change.kind;
+    s.summary = change.summary;
+    s.set = change.set;
+    s.verdict = trial.verdict;
+    s.flags = change.flags;
+    s.command = command_line(judge, change.request, change.file);
+    s.request = change.request;
+    kept_.push_back(std::move(s));
+}
+
 Verdict Advisor::consider(const Change& change) {
     if (!change.possible) return Verdict::refused;
     const Trial trial = judge_.attempt(change.request);
@@ -95,6 +108,10 @@ Verdict Advisor::consider(const Change& change) {
 std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial& base, const MaxContext& largest) {
     if (base.verdict == Verdict::fit) return {};
     Advisor advisor(judge, request, base, largest);
+    if (judge.runtime().serving) {
+        advise_serving(advisor);
+        return advisor.take();
+    }
     advise_context(advisor);
     advise_cache_types(advisor);
     advise_flash_attention(advisor);

@@ -62,6 +62,8 @@ public:
     Verdict consider(const Change& change);
     /// Keeps a change that was tried, where it helps.
     void keep(const Change& change, const Trial& trial);
+    /// The same for one that was tried on other devices, by their own judge.
+    void keep_elsewhere(const Change& change, const Judge& judge, const Trial& trial);
     /// Would attention run on the CPU, where it did not before? The device has no kernel for it then, and it fits at
     /// the price of a crawl.
     bool leaves_device(const Trial& trial) const;
@@ -93,6 +95,9 @@ void advise_experts(Advisor& advisor);
 void advise_gpu_layers(Advisor& advisor);
 /// Two changes at once, for where none alone helps that leaves the whole model on the devices.
 void advise_pairs(Advisor& advisor);
+
+/// All ideas for an engine that is not llama.cpp.
+void advise_serving(Advisor& advisor);
 
 // The changes that several ideas make. Each starts from a request that may have been changed already.
 

@@ -3,6 +3,7 @@
 #include "answer/source_request.hpp"
 #include "sweep.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/memory/runtime.hpp"
 
 #include <utility>
 
@@ -46,7 +47,9 @@ Solution solve(const Request& request, const ModelSources& sources) {
             "--family, --license, --min-params, --moe and --sort choose between models: leave them or the model out");
     SourcedRequest sourced = with_source(request, sources);
     Estimator estimator(std::move(sourced.model));
-    const bool has_quant = request.quant || !estimator.model().file_type.empty();
+    // An engine that reads checkpoints loads a model as it is published.
+    const bool has_quant =
+        request.quant || !estimator.model().file_type.empty() || find_runtime(request.runtime).serving;
     if (has_quant && !request.gpus.empty() && !request.table) return answer(sourced, estimator);
     Table table = table_of(sourced.request, estimator, has_quant);
     table.notes.insert(table.notes.end(), sourced.notes.begin(), sourced.notes.end());
