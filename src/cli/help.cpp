@@ -13,6 +13,7 @@ constexpr std::size_t names_width = 31;
 constexpr std::string_view fit_head = R"(Does this model, at this quantization and context, fit this GPU?
 
   vramfit [fit] --model MODEL --quant TYPE [--ctx N] --gpu GPU [OPTIONS]
+  vramfit [OPTIONS] -- COMMAND...         of a runtime's own command line
   vramfit models|gpus|quants|runtimes [FILTER]   what can be asked about
   vramfit diagnose [LOG]                  why did it run out of memory?
   vramfit compare [LOG]                   predicted and logged figures
@@ -27,6 +28,7 @@ Examples:
   vramfit -m llama3.3-70b --quant q4_k_m -g 2xrtx3090        the largest context
   vramfit -m gpt-oss-120b --quant mxfp4 -c 32k -g 24GB --n-cpu-moe 30 --explain
   vramfit -m gemma3-27b --quant q4_k_m -c 128k -g 24GB --json
+  vramfit -g 24GB -- llama-server -hf ggml-org/gpt-oss-20b-GGUF -c 32768
 
 Exit code: 0 it fits (--strict: not tightly), 1 it does not, 2 no answer.
 )";

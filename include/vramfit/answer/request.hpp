@@ -57,7 +57,8 @@ struct Request {
     bool embeddings = false;
     bool mtp = false;
     bool imatrix = true;
-    bool strict = false; ///< a tight fit is a failure: changes that give a fit come first
+    std::vector<std::string> notes; ///< what the answer should mention of how the question came about
+    bool strict = false;            ///< a tight fit is a failure: changes that give a fit come first
 };
 
 } // namespace vramfit

@@ -8,6 +8,7 @@
 #include "request_of.hpp"
 #include "sentences.hpp"
 
+#include "answer/model_name.hpp"
 #include "vramfit/base/error.hpp"
 
 #include <algorithm>
@@ -24,9 +25,7 @@ void identify(Diagnosis& diagnosis, const Load& load, const Request& hints) {
     }
     if (hints.quant) diagnosis.quant = *hints.quant;
     if (diagnosis.quant.empty()) {
-        std::string_view file = log_text::file_name(load.path);
-        if (file.ends_with(".gguf")) file.remove_suffix(5);
-        diagnosis.quant = file_type_of_name(file);
+        diagnosis.quant = file_type_of_name(log_text::file_name(load.path));
     }
 }
 

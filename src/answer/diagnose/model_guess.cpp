@@ -2,11 +2,10 @@
 
 #include "log_text.hpp"
 
+#include "answer/model_name.hpp"
+
 #include "vramfit/base/error.hpp"
-#include "vramfit/base/names.hpp"
-#include "vramfit/base/text.hpp"
 #include "vramfit/model/catalog.hpp"
-#include "vramfit/model/file_type.hpp"
 
 #include <cmath>
 
@@ -46,36 +45,6 @@ bool fits(const Load& load, const CatalogEntry& entry) {
     }
 }
 
-void cut_end(std::string& name, std::string_view end) {
-    if (lower(name).ends_with(end)) name.resize(name.size() - end.size());
-}
-
-/// The name and what is left of it without what publishers add.
-std::vector<std::string> spellings(std::string name) {
-    std::vector<std::string> result;
-    if (const auto slash = name.find_last_of("/\\"); slash != std::string::npos) {
-        result.push_back(name);
-        name = name.substr(slash + 1);
-    }
-    cut_end(name, ".gguf");
-    if (const auto part = name.find("-00001-of-"); part != std::string::npos) name.resize(part);
-    const std::string type = file_type_of_name(name);
-    if (!type.empty()) name.resize(name.size() - type.size() - 1);
-    cut_end(name, "-gguf");
-    result.push_back(name);
-    for (const std::string_view front : {"Meta-", "Meta ", "Mistral ", "Google "}) {
-        if (name.starts_with(front)) result.push_back(name.substr(front.size()));
-    }
-    const std::size_t n = result.size();
-    for (std::size_t i = 0; i < n; ++i) {
-        std::string bare = result[i];
-        for (const std::string_view end : {"-instruct", " instruct", "-it", " it", "-chat", " chat", "_instruct"})
-            cut_end(bare, end);
-        if (bare != result[i]) result.push_back(bare);
-    }
-    return result;
-}
-
 /// The only model of the catalog that has the logged shape.
 std::string guess_by_shape(const Load& load) {
     if (load.arch.empty() || !load.number("n_layer") || !load.number("parameters")) return "";
@@ -91,21 +60,11 @@ std::string guess_by_shape(const Load& load) {
 
 } // namespace
 
-std::string file_type_of_name(std::string_view file) {
-    for (const FileTypeTraits& type : file_types) {
-        if (file.size() <= type.name.size() + 1) continue;
-        const std::string_view end = file.substr(file.size() - type.name.size());
-        const char before = file[file.size() - type.name.size() - 1];
-        if ((before == '-' || before == '.' || before == '_') && lower(end) == lower(type.name))
-            return std::string(type.name);
-    }
-    return "";
-}
-
 std::string guess_model(const Load& load) {
     for (const std::string& name : {load.name, std::string(log_text::file_name(load.path)), load.path}) {
         if (name.empty() || name.size() > 200) continue;
-        for (const std::string& spelling : spellings(name)) {
+        const ModelName parts = take_apart(name);
+        for (const std::string& spelling : parts.spellings) {
             try {
                 const CatalogEntry entry = find_catalog_entry(spelling);
                 if (fits(load, entry)) return entry.id;
