@@ -137,10 +137,11 @@ Answer answer(const Request& asked, Estimator& estimator) {
     const bool default_ctx = !asked.n_ctx && !judge.runtime().fits_ctx;
     Request request = default_ctx ? with_default_context(asked, judge) : asked;
     Answer result;
+    result.notes = asked.notes;
     if (asked.n_gpu_layers == gpu_layers_auto && !judge.runtime().serving) {
         AutoRequest fitted = resolve_auto(judge, request);
         request = std::move(fitted.request);
-        result.notes = std::move(fitted.notes);
+        result.notes.insert(result.notes.end(), fitted.notes.begin(), fitted.notes.end());
     }
     const bool chosen = !request.n_ctx;
     if (chosen) {

@@ -2,6 +2,8 @@
 
 #include "serving_command.hpp"
 
+#include "vramfit/base/shell_words.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,18 +82,6 @@ const char* split_mode_text(SplitMode mode) {
     case SplitMode::layer: break;
     }
     return "layer";
-}
-
-/// As a shell reads it back: in single quotes where it is more than letters, digits and what no shell minds.
-std::string shell_word(const std::string& text) {
-    const auto plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view("=,._-/:+").find(c) != std::string_view::npos;
-    };
-    if (!text.empty() && std::ranges::all_of(text, plain)) return text;
-    std::string word = "'";
-    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return word + "'";
 }
 
 /// The name of a model to a runtime that has a store of its own: a name as that runtime has them, else MODEL.

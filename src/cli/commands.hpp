@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace vramfit::cli {
 
@@ -22,6 +23,8 @@ struct CommandResult {
     std::string text; ///< for standard output
     int exit_code = exit_good;
     std::string remark = {}; ///< a line for standard error: why there is nothing to show
+    bool refuses = false;    ///< the text is for standard error: standard output is that of what does not run
+    std::vector<std::string> exec = {}; ///< the command that takes this program's place
 };
 
 /// Answers the question of the main job; the library's `solve`, except in tests.
@@ -30,7 +33,9 @@ using AnswerFunction = std::function<Solution(const Request&)>;
 using Arguments = std::span<const std::string>; ///< without the program and the command
 
 // One file a command. Each throws Error where it cannot answer.
-CommandResult fit_command(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer);
+/// `command`: "--" and a runtime's command line behind it, or nothing.
+CommandResult fit_command(Arguments arguments, Arguments command, const Terminal& terminal,
+                          const AnswerFunction& answer, const ModelSources& sources);
 CommandResult models_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
 CommandResult inspect_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
 CommandResult diagnose_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);

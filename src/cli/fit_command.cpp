@@ -33,11 +33,20 @@ CommandResult result_of(const Table& table, const FitOptions& options, const Ter
 
 } // namespace
 
-CommandResult fit_command(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer) {
-    const FitOptions options = read_fit_options(parse(arguments, fit_options()));
+CommandResult fit_command(Arguments arguments, Arguments command, const Terminal& terminal,
+                          const AnswerFunction& answer, const ModelSources& sources) {
+    if (command.size() == 1) throw Error("-- stands before the command line of a runtime, and none is given");
+    const std::vector<std::string> words(command.begin() + (command.empty() ? 0 : 1), command.end());
+    const FitOptions options = read_fit_options(parse(arguments, fit_options()), words, sources);
     const Solution solution = answer(options.request);
     const Terminal shown_on = terminal.with(options.output.color);
-    return std::visit([&](const auto& found) { return result_of(found, options, shown_on); }, solution);
+    CommandResult result = std::visit([&](const auto& found) { return result_of(found, options, shown_on); }, solution);
+    result.refuses = options.exec;
+    if (options.exec && result.exit_code == exit_good) {
+        result.text.clear();
+        result.exec = words;
+    }
+    return result;
 }
 
 } // namespace vramfit::cli

@@ -18,6 +18,7 @@ constexpr std::string_view fit_head = R"(Does this model, at this quantization a
       no --quant  the best quantization that fits; no --ctx either: a table
       no --gpu    the memory it needs, and the GPUs that hold it
       no --model  the models that fit
+  vramfit [OPTIONS] -- COMMAND...         of a runtime's own command line
   vramfit models|gpus|quants|runtimes [FILTER]   what can be asked about
   vramfit diagnose [LOG]                  why did it run out of memory?
   vramfit compare [LOG]                   predicted and logged figures
@@ -35,6 +36,7 @@ Examples:
   vramfit -g 24GB -c 16k --min-params 7B                     which model to load
   vramfit -m gpt-oss-120b --quant mxfp4 -c 32k -g 24GB --n-cpu-moe 30 --explain
   vramfit -m gemma3-27b --quant q4_k_m -c 128k -g 24GB --json
+  vramfit -g 24GB -- llama-server -hf ggml-org/gpt-oss-20b-GGUF -c 32768
 
 Exit code: 0 it fits (--strict: not tightly), 1 it does not, 2 no answer.
 )";

@@ -1,7 +1,6 @@
 #include "cli/log_options.hpp"
 
 #include "cli/help.hpp"
-#include "vramfit/base/bytes.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
 
@@ -134,19 +133,7 @@ std::string compare_help() {
 
 Request read_hints(const ParsedArguments& arguments) {
     Request request;
-    request.model = arguments.value("--model").value_or("");
-    request.quant = arguments.value("--quant");
-    const auto read = [&](std::string_view option, std::uint64_t (*parse_text)(std::string_view)) {
-        const auto given = arguments.value(option);
-        try {
-            return given ? std::optional(parse_text(*given)) : std::nullopt;
-        } catch (const Error& error) {
-            throw Error(std::string(option) + ": " + error.what());
-        }
-    };
-    request.n_ctx = read("--ctx", parse_tokens);
-    request.free = read("--free", parse_size);
-    request.gpus = arguments.values("--gpu");
+    apply_settings(request, settings_of(arguments));
     return request;
 }
 

@@ -31,6 +31,7 @@ constexpr std::array fit_table{
     OptionSpec{"--runtime-version", "BUILD", "b6325", "", question, "whose rules count (of llama.cpp the newest)"},
     OptionSpec{"--ram", "SIZE", "64GB", "", question, "the computer's own memory: then it gets a verdict too"},
     OptionSpec{"--catalog", "FILE", "models.json", "", question, "further models, before the bundled ones; repeatable"},
+    OptionSpec{"--no-env", "", "", "", question, "the environment's variables do not count"},
 
     OptionSpec{"--table", "quant|cache", "cache", "", open, "quantization, or type of the KV cache, against context"},
     OptionSpec{"--family", "NAME", "qwen3", "", open, "models of that family"},
@@ -82,6 +83,7 @@ constexpr std::array fit_table{
     OptionSpec{"--explain", "", "", "", output, "show the arithmetic, term by term"},
     OptionSpec{"--strict", "", "", "", output, "a tight fit is a failure"},
     OptionSpec{"-q,--quiet", "", "", "", output, "the exit code alone"},
+    OptionSpec{"--exec", "", "", "", output, "run the command behind -- where it fits"},
     OptionSpec{"--color,--colour", "auto|always|never", "never", "", output,
                "auto: on a terminal, unless NO_COLOR is set"},
     OptionSpec{"--version", "", "", "", output, "version, and whose memory rules are built in"},

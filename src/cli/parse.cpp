@@ -47,6 +47,17 @@ std::string_view ParsedArguments::last_of(std::initializer_list<std::string_view
     return last;
 }
 
+std::vector<std::string_view> ParsedArguments::in_order() const {
+    std::vector<std::pair<std::size_t, std::string_view>> found;
+    found.reserve(positions_.size());
+    for (const auto& [name, position] : positions_) found.emplace_back(position, name);
+    std::sort(found.begin(), found.end());
+    std::vector<std::string_view> names;
+    names.reserve(found.size());
+    for (const auto& [position, name] : found) names.push_back(name);
+    return names;
+}
+
 ParsedArguments parse(std::span<const std::string> args, std::span<const OptionSpec> options) {
     CLI::App app;
     app.set_help_flag();

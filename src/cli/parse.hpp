@@ -23,6 +23,9 @@ public:
     /// opposite replace each other.
     std::string_view last_of(std::initializer_list<std::string_view> names) const;
 
+    /// The names of the options that were given, in the order of their last time.
+    std::vector<std::string_view> in_order() const;
+
     const std::vector<std::string>& positionals() const { return positionals_; }
 
     void add(std::string name, std::vector<std::string> values) { values_[std::move(name)] = std::move(values); }

@@ -53,18 +53,21 @@ CommandResult unknown_command(std::string_view name) {
                 (hint.empty() ? "; a model is given with --model, see vramfit --help" : hint));
 }
 
-CommandResult fit(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer) {
-    if (asks_for(arguments, fit_options(), "--help")) return {help_text("")};
-    if (asks_for(arguments, fit_options(), "--version")) return {version_text()};
-    return fit_command(arguments, terminal, answer);
+CommandResult fit(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer,
+                  const ModelSources& sources) {
+    const auto end = std::ranges::find(arguments, "--"); // what stands behind it is a runtime's command
+    const Arguments own = arguments.first(static_cast<std::size_t>(end - arguments.begin()));
+    if (asks_for(own, fit_options(), "--help")) return {help_text("")};
+    if (asks_for(own, fit_options(), "--version")) return {version_text()};
+    return fit_command(own, arguments.subspan(own.size()), terminal, answer, sources);
 }
 
 CommandResult dispatch(Arguments arguments, const Terminal& terminal, const AnswerFunction& answer,
                        const ModelSources& sources) {
-    if (arguments.empty() || arguments.front().starts_with('-')) return fit(arguments, terminal, answer);
+    if (arguments.empty() || arguments.front().starts_with('-')) return fit(arguments, terminal, answer, sources);
     const std::string& name = arguments.front();
     const Arguments rest = arguments.subspan(1);
-    if (name == "fit") return fit(rest, terminal, answer);
+    if (name == "fit") return fit(rest, terminal, answer, sources);
     const auto command = std::ranges::find(commands, name, &Command::name);
     if (command == commands.end()) return unknown_command(name);
     if (asks_for(rest, command->options(), "--help")) return {help_text(name)};
@@ -74,12 +77,12 @@ CommandResult dispatch(Arguments arguments, const Terminal& terminal, const Answ
 } // namespace
 
 int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err, const Terminal& terminal,
-        const AnswerFunction& answer, const ModelSources& sources) {
+        const AnswerFunction& answer, const ModelSources& sources, const ExecFunction& exec) {
     try {
         const CommandResult result = dispatch(args, terminal, answer, sources);
-        out << result.text;
+        (result.refuses ? err : out) << result.text;
         if (!result.remark.empty()) err << "vramfit: " << result.remark << "\n";
-        return result.exit_code;
+        return result.exec.empty() ? result.exit_code : exec(result.exec);
     } catch (const Error& error) {
         err << "vramfit: " << error.what() << "\n";
     } catch (const std::bad_alloc&) {

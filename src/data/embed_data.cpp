@@ -267,7 +267,7 @@ Data load(const fs::path& root) {
     Data data;
     const bool has_common = fs::is_regular_file(root / common_path);
     const Json common = has_common ? parse("data/" + std::string(common_path), read_file(root / common_path)) : Json();
-    for (const char* folder : {"", "architectures", "models", "schema"}) {
+    for (const char* folder : {"", "architectures", "command_lines", "models", "schema"}) {
         for (const fs::path& path : json_files(root / folder)) {
             const std::string name = path.lexically_relative(root).generic_string();
             const std::string shown = "data/" + name;

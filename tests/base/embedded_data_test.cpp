@@ -81,7 +81,7 @@ void check_leads_to(std::span<const embedded::Name> names, std::span<const embed
 TEST_CASE("every data file is embedded, minified: architectures self-contained, the others as they are") {
     const Json common = parse_file(fs::path(VRAMFIT_DATA_DIR) / "architectures/common.json");
     std::size_t n_files = 0;
-    for (const char* folder : {".", "architectures", "schema"}) {
+    for (const char* folder : {".", "architectures", "command_lines", "schema"}) {
         for (const fs::path& path : json_files(folder)) {
             const std::string name = path.lexically_normal().lexically_relative(VRAMFIT_DATA_DIR).generic_string();
             if (name == "gpus.json") continue; // entries, see gpus()

@@ -74,6 +74,7 @@ struct Request {
     bool embeddings = false;
     bool mtp = false;
     bool imatrix = true;
+    std::vector<std::string> notes; ///< what the answer should mention of how the question came about
     bool strict = false;            ///< a tight fit is a failure: changes that give a fit come first
     std::optional<TableAxis> table; ///< a table is wanted where one answer would do (solve.hpp)
     ModelFilter models;             ///< likewise, of the models that fit

@@ -9,6 +9,7 @@
 #include "sentences.hpp"
 #include "subject.hpp"
 
+#include "answer/model_name.hpp"
 #include "vramfit/base/error.hpp"
 
 #include <algorithm>

@@ -2,11 +2,10 @@
 
 #include "log_text.hpp"
 
+#include "answer/model_name.hpp"
+
 #include "vramfit/base/error.hpp"
-#include "vramfit/base/names.hpp"
-#include "vramfit/base/text.hpp"
 #include "vramfit/model/catalog.hpp"
-#include "vramfit/model/file_type.hpp"
 
 #include <cmath>
 
@@ -46,48 +45,6 @@ bool fits(const Load& load, const CatalogEntry& entry) {
     }
 }
 
-void cut_end(std::string& name, std::string_view end) {
-    if (lower(name).ends_with(end)) name.resize(name.size() - end.size());
-}
-
-/// Length of the file type that a name ends with, behind a divider: "mxfp4" of "gpt-oss-120b-mxfp4"; 0: there is none.
-std::size_t type_length(std::string_view name) {
-    for (std::size_t at = name.find_first_of("-._"); at != std::string_view::npos;
-         at = name.find_first_of("-._", at + 1)) {
-        try {
-            parse_file_type(name.substr(at + 1));
-            return name.size() - at - 1;
-        } catch (const Error&) { // the next divider may stand before one
-        }
-    }
-    return 0;
-}
-
-/// The name and what is left of it without what publishers add.
-std::vector<std::string> spellings(std::string name) {
-    std::vector<std::string> result;
-    if (const auto slash = name.find_last_of("/\\"); slash != std::string::npos) {
-        result.push_back(name);
-        name = name.substr(slash + 1);
-    }
-    cut_end(name, ".gguf");
-    if (const auto part = name.find("-00001-of-"); part != std::string::npos) name.resize(part);
-    if (const std::size_t type = type_length(name); type > 0) name.resize(name.size() - type - 1);
-    cut_end(name, "-gguf");
-    result.push_back(name);
-    for (const std::string_view front : {"Meta-", "Meta ", "Mistral ", "Google "}) {
-        if (name.starts_with(front)) result.push_back(name.substr(front.size()));
-    }
-    const std::size_t n = result.size();
-    for (std::size_t i = 0; i < n; ++i) {
-        std::string bare = result[i];
-        for (const std::string_view end : {"-instruct", " instruct", "-it", " it", "-chat", " chat", "_instruct"})
-            cut_end(bare, end);
-        if (bare != result[i]) result.push_back(bare);
-    }
-    return result;
-}
-
 /// The only model of the catalog that has the logged shape.
 std::string guess_by_shape(const Load& load) {
     if (load.arch.empty() || !load.number("n_layer") || !load.number("parameters")) return "";
@@ -103,15 +60,11 @@ std::string guess_by_shape(const Load& load) {
 
 } // namespace
 
-std::string file_type_of_name(std::string_view file) {
-    const std::size_t length = type_length(file);
-    return length == 0 ? "" : std::string(traits(parse_file_type(file.substr(file.size() - length))).name);
-}
-
 std::string guess_model(const Load& load) {
     for (const std::string& name : {load.name, std::string(log_text::file_name(load.path)), load.path}) {
         if (name.empty() || name.size() > 200) continue;
-        for (const std::string& spelling : spellings(name)) {
+        const ModelName parts = take_apart(name);
+        for (const std::string& spelling : parts.spellings) {
             try {
                 const CatalogEntry entry = find_catalog_entry(spelling);
                 if (fits(load, entry)) return entry.id;

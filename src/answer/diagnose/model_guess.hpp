@@ -10,7 +10,4 @@ namespace vramfit {
 /// agrees, else by the shape alone. Empty where it is none of the catalog, or where the log says too little.
 std::string guess_model(const Load& load);
 
-/// A file type that the name of a file ends with: "Q4_K_M" of "x-Q4_K_M.gguf"; empty where there is none.
-std::string file_type_of_name(std::string_view file);
-
 } // namespace vramfit

@@ -1,0 +1,232 @@
+#include "vramfit/answer/deployment.hpp"
+
+#include "ask.hpp"
+#include "catch.hpp"
+#include "support/environment.hpp"
+#include "support/errors.hpp"
+#include "support/temp_folder.hpp"
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/shell_words.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+using namespace vramfit;
+using test::variables;
+using Words = std::vector<std::string>;
+
+namespace {
+
+/// Where nothing is installed: the store of Ollama is looked for in a folder that is not there.
+ModelSources nothing_here() {
+    ModelSources sources;
+    sources.environment = variables({{"OLLAMA_MODELS", "/no/such/folder"}});
+    return sources;
+}
+
+Request read(const std::string& command, std::vector<SettingText> options = {}, Environment environment = {}) {
+    DeploymentText text;
+    text.options = std::move(options);
+    text.command = shell_words(command);
+    if (environment) text.environment = std::move(environment);
+    return request_of(text, nothing_here());
+}
+
+std::string error(const std::string& command) {
+    return test::error_of([&] { read(command); });
+}
+
+bool notes(const Request& request, const std::string& part) {
+    return std::ranges::any_of(request.notes, [&](const auto& note) { return note.find(part) != note.npos; });
+}
+
+const std::string llama = "llama-server -m Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf ";
+
+} // namespace
+
+TEST_CASE("a llama-server command line is read") {
+    const Request request = read(llama + "-c 65536 -ngl 99 -ctk q8_0 -ctv q8_0 -fa on -np 4");
+    CHECK(request.runtime == "llama.cpp");
+    CHECK(request.model == "Llama-3.1-8B");
+    CHECK(request.quant == "Q4_K_M");
+    CHECK(request.n_ctx == 65536);
+    CHECK(request.n_gpu_layers == 99);
+    CHECK(request.type_k == TensorType::q8_0);
+    CHECK(request.type_v == TensorType::q8_0);
+    CHECK(request.flash_attn == FlashAttention::on);
+    CHECK(request.parallel == 4);
+    CHECK(request.notes == Words{"\"Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf\" is not here: sized from the catalog as "
+                                 "llama3.1-8b, Q4_K_M"});
+}
+
+TEST_CASE("every spelling that llama.cpp takes") {
+    CHECK(read(llama + "--ctx_size 4096").n_ctx == 4096);
+    CHECK(read(llama + "--ctx-size=4096").n_ctx == 4096);
+    CHECK(read(llama + "-c 1 -c 2").n_ctx == 2);                      // the last one counts
+    CHECK(read(llama + "-fa -c 8").flash_attn == FlashAttention::on); // without a value until August 2025
+    CHECK(read(llama + "-fa").flash_attn == FlashAttention::on);
+    CHECK(read(llama + "-fa auto").flash_attn == FlashAttention::automatic);
+    CHECK_FALSE(read(llama + "-np -1").parallel);
+    CHECK(read(llama + "--no-kv-unified").kv_unified == false);
+    CHECK(read(llama + "-kvu").kv_unified == true);
+    CHECK_FALSE(read(llama + "-nkvo").kv_offload);
+    CHECK_FALSE(read(llama + "--no-op-offload").op_offload);
+    CHECK(read(llama + "-cmoe").n_cpu_moe == std::numeric_limits<std::uint32_t>::max());
+    CHECK(read(llama + "-ncmoe 5").n_cpu_moe == 5);
+    CHECK(read(llama + "-ot exps=CPU -ot 'a=CUDA1'").override_tensors == Words{"exps=CPU", "a=CUDA1"});
+    CHECK(read(llama + "--spec-type draft-mtp").mtp);
+    CHECK(read(llama + "--lora a.gguf,b.gguf").adapters == Words{"a.gguf", "b.gguf"});
+    CHECK(read(llama + "-ts 3,1 -sm row -mg 1").tensor_split == std::vector<double>{3, 1});
+    CHECK(read(llama + "-fitt 512").margin == 512 * mib);
+}
+
+TEST_CASE("what nobody says is what llama.cpp does then") {
+    // common/common.h: n_gpu_layers -1 is auto while --fit is on; without it all layers and the trained context.
+    CHECK(read(llama).n_gpu_layers == gpu_layers_auto);
+    CHECK_FALSE(read(llama).n_ctx);
+    CHECK(read(llama + "--fit off").n_gpu_layers == gpu_layers_all);
+    CHECK(read(llama + "-fit off").n_ctx == 0);
+    CHECK(read(llama + "-fit on").n_gpu_layers == gpu_layers_auto);
+    CHECK(read(llama + "--fit off -c 4096").n_ctx == 4096);
+}
+
+TEST_CASE("flags that cannot change memory are not mentioned, those that may are") {
+    const Request request = read(llama + "--jinja --port 8080 -t 8 --temp -0.5 -r -x --host 0.0.0.0 --no-mmap --mlock");
+    CHECK(request.notes.size() == 1); // of the model
+    CHECK(notes(
+        read(llama + "--cache-ram 0 --frobnicate 3 -c 8 --brrr"),
+        "not understood, and not counted, though it may change memory: --cache-ram 0, --frobnicate 3 and --brrr"));
+    CHECK(read(llama + "--frobnicate 3 -c 8").n_ctx == 8);
+    CHECK(notes(read(llama + "--spec-type ngram-mod"), "--spec-type ngram-mod"));
+}
+
+TEST_CASE("the program may stand behind others") {
+    for (const char* const before :
+         {"/usr/bin/", "./", "sudo -u llm ", "env A=B ", "nice -n 10 ", "CUDA_VISIBLE_DEVICES=0 ", "C:/llama/"}) {
+        INFO(before);
+        CHECK(read(before + llama + "-c 512").n_ctx == 512);
+    }
+    CHECK(read("'C:\\llama\\llama-server.exe' -m gpt-oss-20b-mxfp4.gguf -c 512").n_ctx == 512);
+    CHECK(read("bash -lc 'cd /x && exec " + llama + "-c 512 2>log'").n_ctx == 512);
+    CHECK(read("docker run --gpus all --name x -p 8080:8080 -e LLAMA_ARG_CTX_SIZE=512 -v /m:/models --rm "
+               "ghcr.io/ggml-org/llama.cpp:server-cuda -m /models/gpt-oss-20b-mxfp4.gguf")
+              .n_ctx == 512);
+    CHECK(read("podman run --entrypoint llama-cli x/y:latest -m gpt-oss-20b-mxfp4.gguf").runtime == "llama-cli");
+}
+
+TEST_CASE("other runtimes' command lines") {
+    const Request ollama =
+        read("OLLAMA_CONTEXT_LENGTH=8192 OLLAMA_KV_CACHE_TYPE=q8_0 ollama run llama3.1:8b --verbose");
+    CHECK(ollama.runtime == "ollama");
+    CHECK(ollama.model == "llama3.1:8b");
+    CHECK(ollama.quant == "Q4_K_M");
+    CHECK(ollama.n_ctx == 8192);
+    CHECK(ollama.type_v == TensorType::q8_0);
+    CHECK(notes(ollama, "\"llama3.1:8b\" is not in Ollama's store here: sized from the catalog as llama3.1-8b, Q4_K_M "
+                        "(the name says no type)"));
+    CHECK(read("ollama run llama3.1:8b-instruct-q8_0").quant == "Q8_0");
+    CHECK(read("ollama run hf.co/bartowski/Meta-Llama-3.1-8B-Instruct-GGUF:IQ4_XS").quant == "IQ4_XS");
+
+    const Request vllm = read("vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 32k --port 8000");
+    CHECK(vllm.runtime == "vllm");
+    CHECK(vllm.model == "meta-llama/Llama-3.1-8B-Instruct");
+    CHECK(vllm.n_ctx == 32000); // human_readable_int: k is 1000, K is 1024
+    CHECK(read("vllm serve Qwen/Qwen3-8B --max-model-len 32K").n_ctx == 32768);
+    CHECK_FALSE(read("vllm serve Qwen/Qwen3-8B --max-model-len auto").n_ctx);
+    CHECK(read("vllm serve Qwen/Qwen3-8B-AWQ").quant == "awq");
+    CHECK(read("python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B").model == "Qwen/Qwen3-8B");
+    CHECK(read("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --context-length 8192").n_ctx == 8192);
+    CHECK(read("mlx_lm.server --model mlx-community/Qwen3-8B-4bit").quant == "mlx-4bit");
+    CHECK(read("python -m mlx_lm server --model mlx-community/Qwen3-8B-4bit").runtime == "mlx");
+
+    const Request kobold =
+        read("python koboldcpp.py Qwen3-8B-Q4_K_M.gguf 5001 --contextsize 16384 --usecublas normal 0 "
+             "--gpulayers 20 --flashattention --quantkv 1 --tensor_split 7 3");
+    CHECK(kobold.runtime == "koboldcpp");
+    CHECK(kobold.model == "Qwen3-8B");
+    CHECK(kobold.n_ctx == 16384);
+    CHECK(kobold.n_gpu_layers == 20);
+    CHECK(kobold.type_k == TensorType::q8_0);
+    CHECK(kobold.tensor_split == std::vector<double>{7, 3});
+    CHECK(kobold.swa_full); // the whole context without --useswa
+
+    const Request lms = read("lms load qwen3-8b@q8_0 --context-length 8192 --gpu max --ttl 60");
+    CHECK(lms.runtime == "lmstudio");
+    CHECK(lms.quant == "Q8_0");
+    CHECK(lms.n_gpu_layers == gpu_layers_all);
+    CHECK(notes(read("lms load qwen3-8b --gpu 0.5"), "--gpu 0.5"));
+}
+
+TEST_CASE("a repository brings its projector along") {
+    CHECK(read("llama-server -hf ggml-org/gemma-3-12b-it-GGUF").projector == "auto");
+    CHECK(read("llama-server -hf ggml-org/gemma-3-12b-it-GGUF").quant == "Q4_K_M"); // llama.cpp's own choice
+    CHECK_FALSE(read("llama-server -hf ggml-org/gemma-3-12b-it-GGUF --no-mmproj").projector);
+    CHECK_FALSE(
+        read("llama-server -hf ggml-org/gemma-3-12b-it-GGUF", {}, variables({{"LLAMA_ARG_NO_MMPROJ", "1"}})).projector);
+    CHECK_FALSE(read("llama-server -hf unsloth/Qwen3-8B-GGUF:Q6_K").projector);
+    CHECK(read("llama-server -m gemma-3-12b-it-Q4_0.gguf --mmproj mmproj-F16.gguf").projector == "auto");
+}
+
+TEST_CASE("files that are here are taken as they are") {
+    const test::TempFolder folder;
+    const std::string file = folder.file("Qwen3-8B-Q4_K_M.gguf");
+    std::ofstream(file) << "GGUF";
+    const Request request = read("llama-server -m " + shell_word(file));
+    CHECK(request.model == file);
+    CHECK_FALSE(request.quant);
+    CHECK(request.notes.empty());
+}
+
+TEST_CASE("the program's own options come first, the environment last") {
+    const Environment environment = variables({{"LLAMA_ARG_CTX_SIZE", "1024"},
+                                               {"LLAMA_ARG_UBATCH", "256"},
+                                               {"LLAMA_ARG_KV_OFFLOAD", "false"},
+                                               {"VRAMFIT_CTX", "2k"},
+                                               {"VRAMFIT_GPU", "24GB"},
+                                               {"OLLAMA_NUM_PARALLEL", "3"}});
+    const Request alone = read("", {{"model", "llama3.1-8b", "--model"}}, environment);
+    CHECK(alone.n_ctx == 2048); // what is said to vramfit itself before what is said to the runtime
+    CHECK(alone.n_ubatch == 256);
+    CHECK_FALSE(alone.kv_offload);
+    CHECK_FALSE(alone.parallel); // Ollama's variables are nothing to llama.cpp
+    CHECK(alone.gpus == Words{"24GB"});
+    CHECK(alone.notes == Words{"from the environment: LLAMA_ARG_UBATCH=256, LLAMA_ARG_KV_OFFLOAD=false, VRAMFIT_CTX=2k "
+                               "and VRAMFIT_GPU=24GB"});
+    const Request command = read("env LLAMA_ARG_CTX_SIZE=4096 " + llama, {}, environment);
+    CHECK(command.n_ctx == 4096);
+    CHECK(read(llama + "-c 8192", {}, environment).n_ctx == 8192);
+    const Request own =
+        read(llama + "-c 8192", {{"ctx", "16k", "--ctx"}, {"gpu", "12GB", "--gpu"}, {"quant", "q8_0", "--quant"}},
+             environment);
+    CHECK(own.n_ctx == 16384);
+    CHECK(own.gpus == Words{"12GB"});
+    CHECK(own.quant == "q8_0");
+    CHECK(read("llama-cli -m nowhere.gguf", {{"model", "qwen3-8b", "--model"}}).model == "qwen3-8b");
+    CHECK(read("", {{"runtime", "llama-server", "--runtime"}}, environment).n_ubatch == 256); // an alias
+}
+
+TEST_CASE("mistakes in a command line") {
+    CHECK(error(llama + "-c") == "-c needs a value");
+    CHECK(error(llama + "-c -ngl 99") == "-c needs a value");
+    CHECK(error(llama + "--ctx-size=") ==
+          "--ctx-size: \"\" is not a context size; write tokens like 32768, 32k, or max");
+    CHECK(error(llama + "-ngl many") == "-ngl must be a number of layers, all or auto, not \"many\"");
+    CHECK(error(llama + "-c 32k") == "-c: llama.cpp takes whole numbers only, and 32 of \"32k\"");
+    CHECK(error("frobnicate -c 1").starts_with("\"frobnicate\" starts no runtime that is known; koboldcpp, "));
+    CHECK(error("ollama list").starts_with("\"ollama\" starts no runtime"));
+    CHECK(
+        error("llama-server -m nowhere.gguf") ==
+        "-m: no file \"nowhere.gguf\" here, and the catalog has no model of that name; say with vramfit's own --model "
+        "which model it is");
+    CHECK(error("docker run").starts_with("\"docker\" starts no runtime"));
+}
+
+TEST_CASE("a request's notes are the answer's first") {
+    Request request = test::llama_8b(8192, "24GB");
+    request.notes = {"one", "two"};
+    const Answer a = answer(request);
+    REQUIRE(a.notes.size() >= 2);
+    CHECK(a.notes[0] == "one");
+    CHECK(a.notes[1] == "two");
+}
