@@ -72,4 +72,22 @@ std::string quote(std::string_view text) {
     return quoted + '"';
 }
 
+std::string json_without_controls(std::string_view json) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    constexpr std::uint32_t first_unescaped = 0x7F; // below it JSON's own rules hold
+    std::string safe;
+    safe.reserve(json.size());
+    for (std::size_t taken = 0; taken < json.size();) {
+        const Character c = first_character(json.substr(taken));
+        if (c.valid && c.code >= first_unescaped && is_control(c.code)) {
+            safe += "\\u";
+            for (const unsigned shift : {12U, 8U, 4U, 0U}) safe += digits[c.code >> shift & 0xFU];
+        } else {
+            safe += json.substr(taken, c.size);
+        }
+        taken += c.size;
+    }
+    return safe;
+}
+
 } // namespace vramfit

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
+#include "cli/layout.hpp"
 #include "cli/listing.hpp"
 #include "cli/log_options.hpp"
 #include "vramfit/answer/diagnosis.hpp"
@@ -18,23 +19,31 @@ std::string label_of(const std::string& component) {
 }
 
 /// "+12.5 MiB": what the log shows beyond the prediction.
-std::string difference_text(std::uint64_t logged, std::uint64_t predicted) {
+std::string difference_text(const ComparedFigure& figure) {
+    if (figure.equal()) return "equal"; // within what the log rounds
     constexpr double mebibyte = 1024.0 * 1024;
-    const double difference = (static_cast<double>(logged) - static_cast<double>(predicted)) / mebibyte;
-    if (difference > -0.01 && difference < 0.01) return "equal"; // the log has two decimals of a MiB
-    const double share = predicted == 0 ? 0 : difference * mebibyte / static_cast<double>(predicted) * 100;
-    return fmt::format("{:+.2f} MiB{}", difference, predicted == 0 ? "" : fmt::format(" ({:+.1f} %)", share));
+    const auto predicted = static_cast<double>(figure.predicted);
+    const double difference = static_cast<double>(figure.logged) - predicted;
+    const double share = predicted == 0 ? 0 : difference / predicted * 100;
+    return fmt::format("{:+.2f} MiB{}", difference / mebibyte,
+                       predicted == 0 ? "" : fmt::format(" ({:+.1f} %)", share));
 }
 
 std::string text_of(const Comparison& comparison, const Terminal& terminal) {
     std::vector<TableRow> rows;
     for (const ComparedFigure& figure : comparison.figures)
         rows.push_back({{label_of(figure.component), printable(figure.device), format_exact_mib(figure.predicted),
-                         format_exact_mib(figure.logged), difference_text(figure.logged, figure.predicted)}});
-    const std::string head = comparison.model_id + "  " + printable(comparison.quant) + "  ctx " +
-                             std::to_string(comparison.n_ctx) + "  " + std::string(name_of(comparison.runtime));
-    return head + "\n\n" +
-           table({{"part"}, {"where"}, {"predicted", true}, {"logged", true}, {"difference"}}, rows, terminal);
+                         format_exact_mib(figure.logged), difference_text(figure)},
+                        figure.reason});
+    const std::string model = comparison.model_id.empty() ? comparison.model_name : comparison.model_id;
+    const std::string quant = comparison.quant.empty() ? "" : "  " + comparison.quant;
+    std::string text =
+        printable(model + quant) + "  ctx " + std::to_string(comparison.n_ctx) + "  " +
+        std::string(name_of(comparison.runtime)) + "\n\n" +
+        table({{"part"}, {"where"}, {"predicted", true}, {"logged", true}, {"difference"}}, rows, terminal);
+    if (!comparison.notes.empty()) text += "\n";
+    for (const std::string& note : comparison.notes) text += wrapped("  note: ", note);
+    return text;
 }
 
 std::string json_of(const Comparison& comparison) {
@@ -44,12 +53,15 @@ std::string json_of(const Comparison& comparison) {
                            {"device", figure.device},
                            {"predicted", figure.predicted},
                            {"logged", figure.logged},
-                           {"line", figure.line}});
+                           {"line", figure.line},
+                           {"rounding", figure.rounding},
+                           {"reason", text_or_null(figure.reason)}});
     return dump({{"schema", "vramfit/comparison/1"},
                  {"runtime", name_of(comparison.runtime)},
                  {"model", {{"name", comparison.model_name}, {"id", comparison.model_id}, {"quant", comparison.quant}}},
                  {"n_ctx", comparison.n_ctx},
-                 {"figures", figures}});
+                 {"figures", figures},
+                 {"notes", comparison.notes}});
 }
 
 } // namespace

@@ -47,25 +47,27 @@ std::string labelled(std::string_view label, const std::string& text) {
     return wrapped("  " + pad_right(label, label_width), text);
 }
 
-/// "gemma3-27b Q4_K_M, context 131072, 1 slot, 63 of 63 layers on the GPU"
+std::string line_text(std::uint64_t line) { return line == 0 ? "" : " (line " + std::to_string(line) + ")"; }
+
+/// "gemma3-27b (line 5), Q4_K_M (line 51), context 131072 (line 139), 63 of 63 layers on the GPU (line 131)"
 std::string in_effect(const Diagnosis& diagnosis) {
     std::vector<std::string> parts;
+    const auto add = [&](const std::string& part, std::uint64_t line) { parts.push_back(part + line_text(line)); };
     const std::string model = printable(diagnosis.model_name.empty() ? diagnosis.model_id : diagnosis.model_name);
-    if (!model.empty()) parts.push_back(model);
-    if (!diagnosis.quant.empty()) parts.push_back(printable(diagnosis.quant));
-    const auto number = [&](std::string_view name) {
-        const LogFigure* figure = diagnosis.figure(name);
-        return figure == nullptr ? std::string() : std::to_string(figure->value);
-    };
-    if (const std::string n = number("n_ctx"); !n.empty()) parts.push_back("context " + n);
-    if (const std::string n = number("n_parallel"); !n.empty()) parts.push_back(n + (n == "1" ? " slot" : " slots"));
-    for (const auto& [key, value] : diagnosis.settings) {
-        if (key == "cache_type_k") parts.push_back("K cache " + printable(value));
-        if (key == "cache_type_v") parts.push_back("V cache " + printable(value));
-        if (key == "gpu_memory_utilization") parts.push_back("utilization " + printable(value));
+    if (!model.empty()) add(model, diagnosis.model_line);
+    if (!diagnosis.quant.empty()) add(printable(diagnosis.quant), diagnosis.quant_line);
+    if (const LogFigure* n_ctx = diagnosis.figure("n_ctx")) add("context " + std::to_string(n_ctx->value), n_ctx->line);
+    if (const LogFigure* slots = diagnosis.figure("n_parallel"))
+        add(std::to_string(slots->value) + (slots->value == 1 ? " slot" : " slots"), slots->line);
+    for (const LogSetting& setting : diagnosis.settings) {
+        if (setting.name == "cache_type_k") add("K cache " + printable(setting.value), setting.line);
+        if (setting.name == "cache_type_v") add("V cache " + printable(setting.value), setting.line);
+        if (setting.name == "gpu_memory_utilization") add("utilization " + printable(setting.value), setting.line);
     }
-    const std::string layers = number("gpu_layers"), all = number("gpu_layers_of");
-    if (!layers.empty() && !all.empty()) parts.push_back(layers + " of " + all + " layers on the GPU");
+    const LogFigure* layers = diagnosis.figure("gpu_layers");
+    const LogFigure* all = diagnosis.figure("gpu_layers_of");
+    if (layers != nullptr && all != nullptr)
+        add(std::to_string(layers->value) + " of " + std::to_string(all->value) + " layers on the GPU", layers->line);
     std::string text;
     for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
     return text;
@@ -77,8 +79,7 @@ std::string memory_text(const Diagnosis& diagnosis) {
          {std::pair("weights", "weights "), {"kv_cache", "KV cache "}, {"compute", "compute "}}) {
         const LogFigure* figure = diagnosis.figure(name);
         if (figure == nullptr) continue;
-        text += (text.empty() ? "" : ", ") + std::string(label) + format_bytes(figure->value);
-        if (figure->line > 0) text += " (line " + std::to_string(figure->line) + ")";
+        text += (text.empty() ? "" : ", ") + std::string(label) + format_bytes(figure->value) + line_text(figure->line);
     }
     return text;
 }
@@ -143,7 +144,13 @@ std::string render_diagnosis_text(const Diagnosis& diagnosis, const Terminal& te
 std::string render_diagnosis_json(const Diagnosis& diagnosis) {
     Json figures = Json::object(), settings = Json::object(), actions = Json::array();
     for (const LogFigure& figure : diagnosis.figures) figures[figure.name] = json_of(figure);
-    for (const auto& [key, value] : diagnosis.settings) settings[key] = value;
+    Json lines = Json::object();
+    if (diagnosis.model_line > 0) lines["model"] = diagnosis.model_line;
+    if (diagnosis.quant_line > 0) lines["quant"] = diagnosis.quant_line;
+    for (const LogSetting& setting : diagnosis.settings) {
+        settings[setting.name] = setting.value;
+        if (setting.line > 0) lines[setting.name] = setting.line;
+    }
     for (const DiagnosisAction& action : diagnosis.actions) actions.push_back(json_of(action));
     const Json model = {{"name", text_or_none(diagnosis.model_name)},
                         {"id", text_or_none(diagnosis.model_id)},
@@ -158,6 +165,7 @@ std::string render_diagnosis_json(const Diagnosis& diagnosis) {
                  {"arithmetic", diagnosis.arithmetic},
                  {"figures", figures},
                  {"settings", settings},
+                 {"lines", lines},
                  {"model", model},
                  {"gpu", text_or_none(diagnosis.gpu)},
                  {"actions", actions},

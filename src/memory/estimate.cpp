@@ -208,6 +208,11 @@ MemoryEstimate Estimator::estimate(const Deployment& deployment) {
     return e;
 }
 
+std::vector<Cache> Estimator::caches(const Deployment& deployment) {
+    const Placement placement = place(*model_, deployment.placement, deployment.settings.mtp, patterns_);
+    return caches(deployment.settings, plan_context(deployment.settings, model_->n_ctx_train()), placement);
+}
+
 std::uint64_t Estimator::kv_bytes_per_token(const Deployment& deployment) {
     const Placement placement = place(*model_, deployment.placement, deployment.settings.mtp, patterns_);
     const auto cache_bytes = [&](const ContextPlan& context) {

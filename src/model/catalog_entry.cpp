@@ -82,8 +82,10 @@ Model model_of_entry(const EntryJson& entry, std::shared_ptr<const Architecture>
     if (!entry.like.is_null() && entry.own.contains("hparams")) read_hparams(entry.own["hparams"], model.hparams);
     model.architecture =
         architecture != nullptr ? std::move(architecture) : bundled_architecture(text_of(shape, "architecture"));
-    instantiate_tensors(model, texts_of(shape, "optional"));
+    instantiate_tensors(model, optional_tensors(shape));
     return model;
 }
+
+std::vector<std::string> optional_tensors(const Json& shape) { return texts_of(shape, "optional"); }
 
 } // namespace vramfit

@@ -27,6 +27,9 @@ CatalogEntry read_entry(const EntryJson& entry, std::string_view family);
 /// Its model. `architecture` overrides the bundled one of the entry's name where given.
 Model model_of_entry(const EntryJson& entry, std::shared_ptr<const Architecture> architecture = nullptr);
 
+/// The optional tensors that an entry with a shape of its own lists.
+std::vector<std::string> optional_tensors(const nlohmann::json& shape);
+
 /// The bundled entry of exactly that id as JSON, or null.
 nlohmann::json bundled_entry(std::string_view id);
 

@@ -2,7 +2,7 @@
 
 #include "gguf_split.hpp"
 #include "gguf_tensors.hpp"
-#include "vramfit/base/embedded_data.hpp"
+#include "stand_in.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
@@ -19,8 +19,6 @@
 
 namespace vramfit {
 namespace {
-
-constexpr std::string_view standard_architecture = "standard"; // stands in for those that are not described
 
 /// Text of a file that may be shown: as `quote` makes it, without the quotes.
 std::string shown(std::string_view text) {
@@ -101,31 +99,6 @@ void check_embedding(const GgufHeader& header, const Hparams& hparams) {
                     " elements, but embedding_length is " + std::to_string(n_embd));
 }
 
-bool is_described(std::string_view architecture) {
-    return architecture != standard_architecture && architecture != "common" &&
-           embedded::file("architectures/" + std::string(architecture) + ".json").has_value();
-}
-
-/// The plain transformer under the name of an architecture that is not described. Throws Error where plain
-/// attention is not what it keeps, or cannot be sized.
-std::shared_ptr<const Architecture> stand_in(const GgufHeader& header, const Hparams& hparams) {
-    const std::string name = shown(header.architecture());
-    const std::string unknown = "; the architecture \"" + name + "\" is not known here";
-    constexpr std::array<std::string_view, 1> needed = {"attention.head_count"};
-    require(header, hparams, needed, ", from which its KV cache could be sized" + unknown);
-    constexpr std::array<std::string_view, 6> others = {
-        "ssm.", "wkv.", "kda.", "shortconv.", "attention.kv_lora_rank", "attention.key_length_mla"};
-    for (const auto& [key, value] : hparams.entries()) {
-        const std::string& k = key;
-        if (std::ranges::any_of(others, [&](std::string_view start) { return k.starts_with(start); }))
-            throw Error(header.file + " keeps more than plain attention: it has the key " + name + "." + shown(key) +
-                        unknown);
-    }
-    auto architecture = std::make_shared<Architecture>(*bundled_architecture(standard_architecture));
-    architecture->name = name;
-    return architecture;
-}
-
 /// llama.cpp's guess where a file does not say its type: that of most tensors (llama-model-loader.cpp).
 std::string guessed_file_type(const GgufHeader& header) {
     std::map<TensorType, std::size_t> counts;
@@ -163,7 +136,7 @@ SourcedModel model_of(const GgufHeader& header, std::string id) {
     if (is_described(header.architecture())) {
         model.architecture = bundled_architecture(header.architecture());
     } else {
-        model.architecture = stand_in(header, model.hparams);
+        model.architecture = stand_in(header.architecture(), model.hparams, header.file);
         const bool encoder = model.hparams.get("attention.causal", 1) == 0;
         sourced.notes.push_back("the architecture \"" + model.architecture->name +
                                 "\" is not known here: the weights are exact, " +

@@ -145,17 +145,3 @@ TEST_CASE("a context is a number of tokens: 262144 of them take 32 GiB, 1 GiB ho
     CHECK(known.actions[0].verdict == std::optional(Verdict::tight));
     CHECK(known.actions[1].kind == "cache_type");
 }
-
-TEST_CASE("predicted and logged memory agree, part by part", "[diagnose]") {
-    const Comparison two = compare(log_stream(log_text_of("31_server_mixed_sizes_2gpu.log")), {});
-    CHECK(two.model_id == "qwen3-32b");
-    CHECK(two.figures.size() == 9);
-    for (const ComparedFigure& figure : two.figures) CHECK(near_to(figure.logged, figure.predicted));
-    const Comparison windows = compare(log_stream(log_text_of("13_server_gemma3_12b_32k.log")), {});
-    CHECK(windows.model_id == "gemma3-12b");
-    CHECK(windows.figures.size() >= 5);
-    for (const ComparedFigure& figure : windows.figures) CHECK(near_to(figure.logged, figure.predicted));
-    const Comparison nothing = compare(log_stream(log_text_of("077_vllm_healthy_small_awq.log")), {});
-    CHECK(nothing.figures.empty());
-    CHECK(!nothing.reason.empty());
-}

@@ -4,7 +4,6 @@
 #include "answer/diagnose/log_text.hpp"
 #include "catch.hpp"
 #include "support/log_stream.hpp"
-#include "vramfit/answer/diagnosis.hpp"
 
 using namespace vramfit;
 using vramfit::test::log_stream;
@@ -68,19 +67,4 @@ TEST_CASE("numbers and sizes of logs", "[diagnose]") {
     CHECK(without_prefix("Sep 11 00:42:50 host ollama[3110]: text") == "text");
     CHECK(without_prefix("(Worker_TP0 pid=12) ERROR 12-11 00:06:53 [core.py:1] text") == "text");
     CHECK(without_colors("\x1b[34mblue\x1b[0m") == "blue");
-}
-
-TEST_CASE("reports show no paths, hosts, users, addresses and keys", "[diagnose]") {
-    CHECK(redacted("loading '/home/alice/models/x.gguf'") == "loading 'PATH/x.gguf'");
-    CHECK(redacted("C:\\Users\\bob\\x.gguf: bad") == "PATH/x.gguf: bad");
-    CHECK(redacted("listening on http://192.168.1.7:8080/v1, ok") == "listening on http://ADDRESS, ok");
-    CHECK(redacted("from 10.0.0.12:5123 200") == "from ADDRESS 200");
-    CHECK(redacted("--api-key s3cret -c 8192") == "--api-key KEY -c 8192");
-    CHECK(redacted("Authorization: Bearer abcdef end") == "Authorization: KEY end");
-    CHECK(redacted("hf_abcdefghijklmnop") == "KEY");
-    CHECK(redacted("alice@box down") == "USER@HOST down");
-    CHECK(redacted("Sep 11 00:42:50 mybox ollama[3]: x") == "Sep 11 00:42:50 HOST ollama[3]: x");
-    CHECK(redacted("0.01.669.486 I load_tensors: CUDA0 = 15773.70 MiB") ==
-          "0.01.669.486 I load_tensors: CUDA0 = 15773.70 MiB");
-    CHECK(redacted("offloaded 33/33 layers, 1/1 seqs") == "offloaded 33/33 layers, 1/1 seqs");
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+using vramfit::json_without_controls;
 using vramfit::quote;
 
 TEST_CASE("a quoted text stays as it is when it is short and printable") {
@@ -47,4 +48,12 @@ TEST_CASE("bytes that are no UTF-8 are replaced one by one") {
     CHECK(quote("\xF4\x90\x80\x80") == "\"????\"");
     CHECK(quote("\xFF") == "\"?\"");
     CHECK(quote(std::string(100, '\x80')) == "\"" + std::string(60, '?') + "...\"");
+}
+
+TEST_CASE("JSON keeps its meaning, without what a terminal would act upon") {
+    CHECK(json_without_controls("{\n  \"a\": \"\xC2\x9B"
+                                "31m\"\n}") == "{\n  \"a\": \"\\u009b31m\"\n}"); // CSI as one character
+    CHECK(json_without_controls("\"\x7F\xE2\x80\xAE\xE2\x81\xA6\"") == "\"\\u007f\\u202e\\u2066\"");
+    CHECK(json_without_controls("\"\xC2\xA0\xE2\x82\xAC\xF0\x9F\x98\x80\"") ==
+          "\"\xC2\xA0\xE2\x82\xAC\xF0\x9F\x98\x80\"");
 }

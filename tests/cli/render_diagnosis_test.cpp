@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "cli/commands.hpp"
 #include "cli/json_schema.hpp"
 #include "cli/layout.hpp"
 #include "cli/render_diagnosis.hpp"
@@ -56,6 +57,34 @@ TEST_CASE("nothing of a log reaches the terminal as a command", "[diagnose]") {
         CHECK(text.find('\x1b') == std::string::npos);
         CHECK(text.find('\x07') == std::string::npos);
         CHECK(text.find('\x01') == std::string::npos);
+    }
+}
+
+TEST_CASE("neither one-byte commands of terminals nor changes of direction come out, in any format", "[diagnose]") {
+    // U+009B is a terminal's ESC [, U+202E and U+2066 turn what follows around
+    for (const std::string evil : {"\xc2\x9b", "\xe2\x80\xae", "\xe2\x81\xa6", "\x7f"}) {
+        const std::string log = "srv load_model: loading model '/m/a" + evil + "b.gguf'\nload_tensors: CUDA" + evil +
+                                "0 model buffer size = 10.00 MiB\nprint_info: arch = a" + evil +
+                                "b\nprint_info: n_layer = 2\nprint_info: n_embd = 64\nprint_info: n_head = 2\n"
+                                "llama_context: n_ctx = 256\nllama_context: flash_attn = a" +
+                                evil + "b\nllama_kv_cache: CUDA" + evil +
+                                "0 KV buffer size = 10.00 MiB\nalloc_tensor_range: failed to allocate CUDA" + evil +
+                                "0 buffer of size 1073741824\nfailed to allocate buffer for kv cache\n";
+        const Diagnosis found = diagnosis_of(log);
+        CHECK(found.oom);
+        CHECK(found.model_name.find(evil) != std::string::npos);
+        for (const std::string& text :
+             {render_diagnosis_text(found, plain), render_diagnosis_json(found), render_report(found)})
+            CHECK(text.find(evil) == std::string::npos);
+        CHECK(nlohmann::json::parse(render_diagnosis_json(found))["model"]["name"] == found.model_name);
+        ModelSources sources;
+        sources.standard_input = log_stream(log);
+        CHECK(compare_command({}, plain, sources).text.find(evil) == std::string::npos);
+        sources.standard_input = log_stream(log);
+        const std::vector<std::string> arguments{"--json"};
+        const CommandResult json = compare_command(arguments, plain, sources);
+        CHECK(json.text.find(evil) == std::string::npos);
+        CHECK(JsonSchema::of_file("comparison").errors(nlohmann::json::parse(json.text)) == std::vector<std::string>{});
     }
 }
 

@@ -67,6 +67,13 @@ struct LogFigure {
     bool bytes = true; ///< else a plain number
 };
 
+/// A setting in effect and the line of the log that shows it; line 0: a person said it.
+struct LogSetting {
+    std::string name;  ///< "cache_type_k"
+    std::string value; ///< as printed: "q8_0"
+    std::uint64_t line = 0;
+};
+
 /// A line of the log that a bug report needs.
 struct LogLine {
     std::uint64_t number = 0;
@@ -90,10 +97,12 @@ struct Diagnosis {
     std::string summary;
     std::vector<std::string> arithmetic; ///< sentences: what was asked, what was there, what lay there already
     std::vector<LogFigure> figures;      ///< each name once
-    std::vector<std::pair<std::string, std::string>> settings; ///< in effect, as printed: "cache_type_k", "q8_0"
-    std::string model_name;                                    ///< as printed
-    std::string model_id;                                      ///< of the catalog; empty where not known
+    std::vector<LogSetting> settings;
+    std::string model_name;       ///< as printed
+    std::uint64_t model_line = 0; ///< where its name stands
+    std::string model_id;         ///< of the catalog; empty where not known
     std::string quant;
+    std::uint64_t quant_line = 0;
     std::string gpu;                      ///< the device's name
     std::vector<DiagnosisAction> actions; ///< best first
     std::vector<std::string> missing;     ///< options that would tell more: "--model"
@@ -112,9 +121,15 @@ Diagnosis diagnose(const ByteStream& log, const Request& hints);
 /// A component of the memory, as logged and as the estimator has it.
 struct ComparedFigure {
     std::string component; ///< "weights", "kv_cache", "recurrent_state", "compute", "output"
-    std::string device;    ///< "CUDA0"; "host"
+    std::string device;    ///< "CUDA0"; "host"; "all" for all places together
     std::uint64_t logged = 0, predicted = 0;
-    std::uint64_t line = 0; ///< of the first logged part
+    std::uint64_t line = 0;     ///< of the first logged part
+    std::uint64_t rounding = 0; ///< by which the log's figures may be off
+    std::string reason;         ///< why they differ, where that is known
+
+    bool equal() const {
+        return (logged > predicted ? logged - predicted : predicted - logged) <= rounding;
+    }
 };
 
 struct Comparison {
@@ -122,6 +137,7 @@ struct Comparison {
     LogRuntime runtime = LogRuntime::unknown;
     std::uint64_t n_ctx = 0;
     std::vector<ComparedFigure> figures;
+    std::vector<std::string> notes;
     std::string reason; ///< why there is nothing to compare
 };
 

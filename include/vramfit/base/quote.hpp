@@ -14,4 +14,8 @@ std::string quote(std::string_view text);
 /// lines of logs.
 std::string printable(std::string_view text);
 
+/// `json` with the characters that `quote` replaces written as \uXXXX, wherever JSON itself lets them stand (DEL, C1,
+/// direction of writing): it means the same, and a terminal that shows it does not act upon it.
+std::string json_without_controls(std::string_view json);
+
 } // namespace vramfit

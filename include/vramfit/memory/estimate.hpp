@@ -99,6 +99,9 @@ public:
     /// Does an override's pattern match any tensor of the model?
     bool matches_any(const std::string& pattern) { return patterns_.any(pattern); }
 
+    /// The caches of a deployment by themselves: the model's tensors and its file type do not matter to them.
+    std::vector<Cache> caches(const Deployment& deployment);
+
     /// Bytes by which all caches together grow with every token of context, at the settings' context.
     std::uint64_t kv_bytes_per_token(const Deployment& deployment);
 

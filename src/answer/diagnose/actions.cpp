@@ -2,7 +2,6 @@
 
 #include "log_text.hpp"
 #include "plain_actions.hpp"
-#include "request_of.hpp"
 #include "tokens_beside.hpp"
 #include "wording.hpp"
 
@@ -15,7 +14,7 @@
 namespace vramfit {
 namespace {
 
-constexpr std::size_t most_actions = 3;
+constexpr std::size_t most_actions = 2;
 
 std::string value_text(const SettingValue& value) {
     if (const auto* number = std::get_if<std::uint64_t>(&value)) return std::to_string(*number);
@@ -67,7 +66,7 @@ bool is_change_of_plan(const Suggestion& suggestion) {
 }
 
 /// The setting that made the compute buffer what it is, before changes that only make room for it.
-void add_for_compute(Diagnosis& diagnosis, const Request& request) {
+void add_for_compute(Diagnosis& diagnosis, const Request& request, Estimator& estimator) {
     constexpr std::uint64_t usual = 512; // llama.cpp's default
     Request changed = request;
     DiagnosisAction action;
@@ -85,7 +84,7 @@ void add_for_compute(Diagnosis& diagnosis, const Request& request) {
                   {}};
     }
     if (action.flags.empty()) return;
-    const Verdict verdict = answer(changed).verdict;
+    const Verdict verdict = answer(changed, estimator).verdict;
     if (verdict != Verdict::fit && verdict != Verdict::tight) return;
     action.verdict = verdict;
     std::erase_if(diagnosis.actions, [&](const DiagnosisAction& other) { return other.flags == action.flags; });
@@ -94,8 +93,8 @@ void add_for_compute(Diagnosis& diagnosis, const Request& request) {
 
 /// Asks the estimator about the whole deployment. Nothing where its answer is that everything fits: then something
 /// that it does not know of holds the memory.
-bool add_confirmed(Diagnosis& diagnosis, const Request& request) {
-    const Answer answered = answer(request);
+bool add_confirmed(Diagnosis& diagnosis, const Request& request, Estimator& estimator) {
+    const Answer answered = answer(request, estimator);
     const LogFigure* parallel = diagnosis.figure("n_parallel");
     if (!request.n_ctx && answered.verdict != Verdict::oom && answered.verdict != Verdict::refused) {
         // The log does not show the context that failed: the largest that fits has been looked for.
@@ -108,7 +107,7 @@ bool add_confirmed(Diagnosis& diagnosis, const Request& request) {
         if (action.flags.empty() && !is_change_of_plan(suggestion)) continue;
         diagnosis.actions.push_back(std::move(action));
     }
-    if (diagnosis.cause == FailureCause::compute_too_large) add_for_compute(diagnosis, request);
+    if (diagnosis.cause == FailureCause::compute_too_large) add_for_compute(diagnosis, request, estimator);
     return !diagnosis.actions.empty();
 }
 
@@ -120,10 +119,10 @@ void context_first(Diagnosis& diagnosis) {
 }
 
 /// What was free when the cache or the compute buffer was asked for: the weights lie there already.
-bool add_beside(Diagnosis& diagnosis, const Budget& budget, const Request& request) {
+bool add_beside(Diagnosis& diagnosis, const Budget& budget, const Request& request, Estimator& estimator) {
     const bool in_context = diagnosis.stage == FailureStage::kv_cache || diagnosis.stage == FailureStage::compute;
     if (!in_context || !budget.free_is_left || !budget.left) return false;
-    for (const BesidePlan& plan : plans_beside(request, *budget.left)) {
+    for (const BesidePlan& plan : plans_beside(request, estimator, *budget.left)) {
         DiagnosisAction action;
         action.kind = plan.kind;
         action.summary = plan.summary;
@@ -139,9 +138,9 @@ bool add_beside(Diagnosis& diagnosis, const Budget& budget, const Request& reque
     return true;
 }
 
-void ask_for_missing(Diagnosis& diagnosis, const Request& request) {
+void ask_for_missing(Diagnosis& diagnosis, const Request& request, const Subject& subject) {
     if (!runs_llama_cpp(diagnosis.runtime)) return;
-    if (diagnosis.model_id.empty()) diagnosis.missing.emplace_back("--model");
+    if (!subject.known() || !subject.weights_known) diagnosis.missing.emplace_back("--model");
     if (!request.quant) diagnosis.missing.emplace_back("--quant");
     if (request.gpus.empty()) diagnosis.missing.emplace_back("--gpu");
 }
@@ -157,19 +156,32 @@ bool wants_estimator(const Diagnosis& diagnosis) {
     }
 }
 
+/// Where the estimator has fewer ideas: what helps in any case, without its verdict.
+void add_others(Diagnosis& diagnosis, const Load& load) {
+    Diagnosis plain = diagnosis;
+    plain.actions.clear();
+    add_plain_actions(plain, load);
+    for (DiagnosisAction& action : plain.actions) {
+        if (std::ranges::find(diagnosis.actions, action.kind, &DiagnosisAction::kind) == diagnosis.actions.end())
+            diagnosis.actions.push_back(std::move(action));
+    }
+}
+
 } // namespace
 
-void add_actions(Diagnosis& diagnosis, const Load& load, const Request& hints) {
+void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request, const Subject& subject) {
     if (!diagnosis.oom && diagnosis.cause != FailureCause::setting) return add_plain_actions(diagnosis, load);
-    const Request request = request_of(load, diagnosis, hints);
     const Budget budget = budget_of(load, diagnosis);
     bool confirmed = false;
-    if (wants_estimator(diagnosis) && !request.model.empty()) {
+    if (wants_estimator(diagnosis) && subject.known()) {
+        Estimator& estimator = *subject.estimator;
+        const bool has_types = request.quant || !estimator.model().file_type.empty();
         try {
-            confirmed = add_beside(diagnosis, budget, request);
-            if (!confirmed && request.quant && !request.gpus.empty()) confirmed = add_confirmed(diagnosis, request);
+            confirmed = subject.weights_known && add_beside(diagnosis, budget, request, estimator);
+            if (!confirmed && subject.weights_known && has_types && !request.gpus.empty())
+                confirmed = add_confirmed(diagnosis, request, estimator);
         } catch (const Error& error) { // a question that the estimator cannot answer: advice without its verdict
-            if (!hints.model.empty())
+            if (subject.named)
                 diagnosis.notes.push_back("not confirmed by the estimator: " + std::string(error.what()));
         }
     }
@@ -178,8 +190,8 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& hints) {
     if (confirmed && diagnosis.cause == FailureCause::kv_too_large && asked != nullptr && free != nullptr &&
         asked->value > free->value)
         context_first(diagnosis);
-    if (!confirmed) add_plain_actions(diagnosis, load);
-    if (!confirmed && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request);
+    if (diagnosis.actions.size() < most_actions) add_others(diagnosis, load);
+    if (!confirmed && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request, subject);
     if (diagnosis.actions.size() > most_actions) diagnosis.actions.resize(most_actions);
 }
 

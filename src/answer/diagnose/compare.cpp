@@ -1,39 +1,36 @@
-#include "vramfit/answer/diagnosis.hpp"
-
+#include "compare_places.hpp"
+#include "compare_reasons.hpp"
 #include "conclude.hpp"
 #include "log_reader.hpp"
-#include "log_text.hpp"
-#include "model_guess.hpp"
 #include "request_of.hpp"
+#include "subject.hpp"
+#include "tokens_beside.hpp"
 #include "wording.hpp"
 
 #include "vramfit/base/error.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace vramfit {
 namespace {
 
-std::string_view name_of(BufferKind kind) {
-    switch (kind) {
-    case BufferKind::weights: return "weights";
-    case BufferKind::kv_cache: return "kv_cache";
-    case BufferKind::recurrent_state: return "recurrent_state";
-    case BufferKind::compute: return "compute";
-    case BufferKind::output: break;
-    }
-    return "output";
+const Load* load_with_figures(const LogFacts& facts) {
+    const auto has_figures = [](const Load& load) { return load.has_buffers() || !load.table.empty(); };
+    if (has_figures(*facts.last)) return &*facts.last;
+    if (facts.last_complete) return &*facts.last_complete;
+    return facts.last_failed && has_figures(*facts.last_failed) ? &*facts.last_failed : nullptr;
 }
 
-std::uint64_t part_of(const HostMemory& memory, BufferKind kind) {
-    switch (kind) {
-    case BufferKind::weights: return memory.weights;
-    case BufferKind::kv_cache: return memory.kv_cache;
-    case BufferKind::recurrent_state: return memory.recurrent_state;
-    case BufferKind::compute: return memory.compute;
-    case BufferKind::output: break;
-    }
-    return memory.output;
+std::string first_missing(const Request& request, const Subject& subject) {
+    if (!subject.known())
+        return "the log shows no model that the catalog knows, and too little of its own; give --model";
+    if (!request.n_ctx) return "the log does not show the context; give --ctx";
+    return "";
+}
+
+bool has_types(const Request& request, const Subject& subject) {
+    return request.quant || !subject.estimator->model().file_type.empty();
 }
 
 HostMemory as_host(const DeviceMemory& memory) {
@@ -42,54 +39,93 @@ HostMemory as_host(const DeviceMemory& memory) {
     return host;
 }
 
-/// Devices of the load, in the order in which llama.cpp counts them.
-std::vector<std::string> devices_with_buffers(const Load& load) {
-    std::vector<std::string> names;
-    for (const LogDevice& device : load.devices) {
-        if (load.on_device(device.name) > 0) names.push_back(device.name);
+/// What the estimator says of each place, the host behind the devices.
+std::vector<HostMemory> predicted_places(const Load& load, const Request& request, Estimator& estimator) {
+    const Answer answered = answer(request, estimator);
+    std::vector<HostMemory> places;
+    places.reserve(answered.devices.size() + 1);
+    for (const DeviceAnswer& device : answered.devices) places.push_back(as_host(device.memory));
+    places.push_back(answered.host);
+    if (reserves_all_outputs(load)) { // logits were reserved for every token, and read one a sequence
+        Request server = request;
+        server.runtime = "llama.cpp";
+        places.back().output = answer(server, estimator).host.output;
     }
-    for (const LogBuffer& buffer : load.buffers) {
-        const std::string name(device_of_buffer(buffer.device));
-        if (!is_host_buffer(buffer.device) && std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
-    return names;
+    return places;
 }
 
-ComparedFigure logged_figure(const Load& load, BufferKind kind, const std::string& device) {
-    ComparedFigure figure;
-    figure.component = name_of(kind);
-    figure.device = device.empty() ? "host" : device;
-    for (const LogBuffer& buffer : load.buffers) {
-        const bool here = device.empty() ? is_host_buffer(buffer.device)
-                                         : !is_host_buffer(buffer.device) && device_of_buffer(buffer.device) == device;
-        if (buffer.kind != kind || !here || buffer.part != LoadPart::model) continue;
-        figure.logged += buffer.bytes;
-        if (figure.line == 0) figure.line = buffer.line;
+/// How many layers' experts lie in RAM is not in every log, but the weights on the GPU tell.
+void guess_experts(Comparison& comparison, const std::vector<LoggedPlace>& logged, Request& request,
+                   Estimator& estimator) {
+    const Model& model = estimator.model();
+    const auto wanted = logged.front().part(BufferKind::weights);
+    const bool open = request.n_cpu_moe == 0 && request.override_tensors.empty() && !request.n_gpu_layers;
+    if (!wanted || !open || logged.size() != 2 || model.hparams.get("expert_count", 0) == 0) return;
+    const auto on_device = [&](std::uint32_t n_cpu_moe) {
+        Request tried = request;
+        tried.n_cpu_moe = n_cpu_moe;
+        return answer(tried, estimator).devices.front().memory.weights;
+    };
+    std::uint32_t low = 0, high = model.n_layer();
+    while (low < high) { // the more experts lie in RAM, the less on the device
+        const std::uint32_t middle = (low + high) / 2;
+        if (on_device(middle) <= wanted->bytes + wanted->rounding)
+            high = middle;
+        else
+            low = middle + 1;
     }
-    return figure;
+    if (low == 0 || on_device(low) + wanted->rounding < wanted->bytes) return;
+    request.n_cpu_moe = low;
+    comparison.notes.push_back("the experts of " + std::to_string(low) +
+                               " layers lie in RAM, as the logged weights show");
 }
 
-void compare_place(Comparison& comparison, const Load& load, const HostMemory& predicted, const std::string& device) {
-    for (const BufferKind kind : {BufferKind::weights, BufferKind::kv_cache, BufferKind::recurrent_state,
-                                  BufferKind::compute, BufferKind::output}) {
-        ComparedFigure figure = logged_figure(load, kind, device);
-        figure.predicted = part_of(predicted, kind);
-        if (figure.line == 0) continue; // what the log does not show cannot be compared
-        comparison.figures.push_back(std::move(figure));
+std::string_view why_caches_alone(std::size_t n_devices, const Subject& subject) {
+    if (n_devices == 0) return "all lies in RAM: the cache alone is compared";
+    return subject.weights_known ? "the log does not show the quantization: the cache alone is compared; --quant "
+                                   "compares all"
+                                 : "the log does not show what tensors the model has: the cache alone is compared; "
+                                   "--model compares all";
+}
+
+/// Caches alone, all together: they depend neither on the file type nor on what lies where.
+void compare_caches(Comparison& comparison, const std::vector<LoggedPlace>& logged, const Request& request,
+                    Estimator& estimator) {
+    LoggedPart sum;
+    std::size_t n_places = 0;
+    std::string device;
+    for (const LoggedPlace& place : logged) {
+        for (const BufferKind kind : {BufferKind::kv_cache, BufferKind::recurrent_state}) {
+            const auto part = place.part(kind);
+            if (!part) continue;
+            if (device != place.name) ++n_places;
+            device = place.name;
+            if (sum.line == 0) sum.line = part->line;
+            sum.bytes += part->bytes;
+            sum.rounding += part->rounding;
+        }
     }
+    if (n_places == 0) return;
+    ComparedFigure figure{"kv_cache", n_places == 1 ? device : "all", sum.bytes, 0, sum.line, sum.rounding, {}};
+    Request asked = request;
+    asked.kv_offload = figure.device != "host"; // what lies on a device is padded
+    figure.predicted = cache_need(asked, estimator).bytes;
+    comparison.figures.push_back(std::move(figure));
 }
 
-const Load* load_with_figures(const LogFacts& facts) {
-    if (facts.last->has_buffers()) return &*facts.last;
-    if (facts.last_complete) return &*facts.last_complete;
-    return facts.last_failed && facts.last_failed->has_buffers() ? &*facts.last_failed : nullptr;
-}
-
-std::string first_missing(const Comparison& comparison, const Request& request) {
-    if (request.model.empty()) return std::string("the log shows no model that the catalog knows; give --model");
-    if (!request.quant && comparison.quant.empty()) return "the log does not show the quantization; give --quant";
-    if (!request.n_ctx) return "the log does not show the context; give --ctx";
-    return "";
+void compare_places(Comparison& comparison, const Load& load, const std::vector<LoggedPlace>& logged,
+                    const Request& request, Estimator& estimator) {
+    const std::vector<HostMemory> predicted = predicted_places(load, request, estimator);
+    for (std::size_t i = 0; i < logged.size() && i < predicted.size(); ++i) {
+        for (const BufferKind kind : buffer_kinds) {
+            const auto part = logged[i].part(kind); // what the log does not show cannot be compared
+            if (!part) continue;
+            std::uint64_t bytes = part_of(predicted[i], kind);
+            if (part->with_state) bytes += predicted[i].recurrent_state;
+            comparison.figures.push_back(
+                {std::string(name_of(kind)), logged[i].name, part->bytes, bytes, part->line, part->rounding, {}});
+        }
+    }
 }
 
 } // namespace
@@ -105,29 +141,38 @@ Comparison compare(const ByteStream& log, const Request& hints) {
         return comparison;
     }
     Diagnosis shown = conclude(facts, *load);
-    shown.model_id = hints.model.empty() ? guess_model(*load) : hints.model;
+    identify_quant(shown, *load, hints);
+    const Subject subject = subject_of(*load, hints);
     comparison.model_name = shown.model_name;
-    comparison.model_id = shown.model_id;
-    Request request = request_of(*load, shown, hints);
+    comparison.model_id = subject.id;
+    Request request = request_of(*load, shown, hints, subject);
     comparison.quant = request.quant.value_or("");
     comparison.n_ctx = request.n_ctx.value_or(0);
-    comparison.reason = first_missing(comparison, request);
+    comparison.reason = first_missing(request, subject);
     if (!comparison.reason.empty()) return comparison;
 
-    const std::vector<std::string> devices = devices_with_buffers(*load);
-    if (devices.empty() || devices.size() > 64) {
-        comparison.reason = "the log shows no buffers on a GPU";
-        return comparison;
+    const std::vector<LoggedPlace> logged = logged_places(*load);
+    const std::size_t n_devices = logged.size() - 1;
+    const bool caches_alone = !subject.weights_known || !has_types(request, subject) || n_devices == 0;
+    if (caches_alone) {
+        comparison.notes.emplace_back(why_caches_alone(n_devices, subject));
+        try {
+            compare_caches(comparison, logged, request, *subject.estimator);
+        } catch (const Error& error) {
+            if (subject.named) throw;
+            comparison.reason = "the log shows too little of its model: " + std::string(error.what());
+            return comparison;
+        }
+    } else {
+        if (request.gpus.size() != n_devices) { // how much a device has does not matter to what is put there
+            request.gpus.assign(n_devices, "1TiB");
+            request.free.reset();
+            request.tensor_split.clear();
+        }
+        guess_experts(comparison, logged, request, *subject.estimator);
+        compare_places(comparison, *load, logged, request, *subject.estimator);
     }
-    if (request.gpus.size() != devices.size()) { // how much a device has does not matter to what is put there
-        request.gpus.assign(devices.size(), "1TiB");
-        request.free.reset();
-        request.tensor_split.clear();
-    }
-    const Answer answered = answer(request);
-    for (std::size_t i = 0; i < devices.size() && i < answered.devices.size(); ++i)
-        compare_place(comparison, *load, as_host(answered.devices[i].memory), devices[i]);
-    compare_place(comparison, *load, answered.host, "");
+    add_reasons(comparison, *load, request);
     if (comparison.figures.empty()) comparison.reason = "the log shows no buffers to compare with";
     return comparison;
 }

@@ -109,10 +109,14 @@ void put_figures(Diagnosis& diagnosis, const Load& load) {
 }
 
 void put_settings(Diagnosis& diagnosis, const Load& load) {
-    for (const auto& [key, value] : load.texts) diagnosis.settings.emplace_back(key, value);
+    for (const auto& [key, value] : load.texts) {
+        const auto line = load.text_lines.find(key);
+        diagnosis.settings.push_back({key, value, line == load.text_lines.end() ? 0 : line->second});
+    }
     for (const auto& [option, key] : {std::pair("-ctk", "cache_type_k"), {"-ctv", "cache_type_v"}}) {
         const auto said = load.options.find(option);
-        if (said != load.options.end() && !load.texts.contains(key)) diagnosis.settings.emplace_back(key, said->second);
+        if (said != load.options.end() && !load.texts.contains(key))
+            diagnosis.settings.push_back({key, said->second, load.options_line});
     }
 }
 
@@ -176,13 +180,6 @@ std::string working_device(const Load& load) {
     return load.number("table_weights") && !load.devices.empty() ? load.devices.front().name : "";
 }
 
-/// The file's name says most; a blob of Ollama's says nothing.
-std::string model_name_of(const Load& load) {
-    const std::string_view file = log_text::file_name(load.path);
-    const bool blob = file.starts_with("sha256") || file.empty();
-    return blob && !load.name.empty() ? load.name : std::string(file);
-}
-
 /// "AWQ" of "org/Qwen2.5-1.5B-Instruct-AWQ": formats that only names of checkpoints tell.
 std::string format_of_name(std::string_view name) {
     const std::string small = lower(name);
@@ -193,13 +190,36 @@ std::string format_of_name(std::string_view name) {
     return "";
 }
 
+/// The file's name says most; a blob of Ollama's says nothing.
+void put_model_name(Diagnosis& diagnosis, const Load& load) {
+    const std::string_view file = log_text::file_name(load.path);
+    const bool blob = file.starts_with("sha256") || file.empty();
+    const bool by_name = blob && !load.name.empty();
+    diagnosis.model_name = by_name ? load.name : std::string(file);
+    diagnosis.model_line = by_name ? load.name_seen.line : load.path_seen.line;
+}
+
+void put_quant(Diagnosis& diagnosis, const Load& load) {
+    diagnosis.quant = load.quant;
+    diagnosis.quant_line = load.quant_seen.line;
+    if (!diagnosis.quant.empty()) return;
+    const auto quantization = load.texts.find("quantization");
+    if (quantization != load.texts.end()) {
+        diagnosis.quant = quantization->second;
+        diagnosis.quant_line = load.text_lines.at("quantization");
+    } else if (load.path.empty()) {
+        diagnosis.quant = format_of_name(load.name);
+        diagnosis.quant_line = load.name_seen.line;
+    }
+}
+
 } // namespace
 
 OptionalLogged option_number(const Load& load, std::string_view name) {
     const auto found = load.options.find(name);
     if (found == load.options.end()) return std::nullopt;
     const auto value = log_text::count(found->second);
-    return value && *value > 0 ? OptionalLogged({*value, load.first_line}) : std::nullopt;
+    return value && *value > 0 ? OptionalLogged({*value, load.options_line}) : std::nullopt;
 }
 
 const Load& decisive_load(const LogFacts& facts) {
@@ -242,11 +262,8 @@ Diagnosis conclude(const LogFacts& facts, const Load& load) {
     }
     put_figures(diagnosis, load);
     put_settings(diagnosis, load);
-    diagnosis.model_name = model_name_of(load);
-    diagnosis.quant = load.quant;
-    const auto quantization = load.texts.find("quantization");
-    if (diagnosis.quant.empty() && quantization != load.texts.end()) diagnosis.quant = quantization->second;
-    if (diagnosis.quant.empty() && load.path.empty()) diagnosis.quant = format_of_name(load.name);
+    put_model_name(diagnosis, load);
+    put_quant(diagnosis, load);
     const LogDevice* device = device_of(load, diagnosis.device);
     diagnosis.gpu = device != nullptr && !device->description.empty() ? device->description : load.gpu;
     diagnosis.version = load.version;

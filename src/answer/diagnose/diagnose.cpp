@@ -7,6 +7,7 @@
 #include "model_guess.hpp"
 #include "request_of.hpp"
 #include "sentences.hpp"
+#include "subject.hpp"
 
 #include "vramfit/base/error.hpp"
 
@@ -14,21 +15,6 @@
 
 namespace vramfit {
 namespace {
-
-/// The model: the one that was said, else the one that the log shows.
-void identify(Diagnosis& diagnosis, const Load& load, const Request& hints) {
-    diagnosis.model_id = hints.model.empty() ? guess_model(load) : hints.model;
-    if (!hints.model.empty()) {
-        const Model model = model_of(hints).model; // an unknown one is an error
-        diagnosis.model_id = model.source == "catalog" ? model.id : hints.model;
-    }
-    if (hints.quant) diagnosis.quant = *hints.quant;
-    if (diagnosis.quant.empty()) {
-        std::string_view file = log_text::file_name(load.path);
-        if (file.ends_with(".gguf")) file.remove_suffix(5);
-        diagnosis.quant = file_type_of_name(file);
-    }
-}
 
 /// What a person says of the memory counts before what the log says.
 void apply_hints(Load& load, const Request& hints) {
@@ -53,9 +39,12 @@ Diagnosis diagnose(const ByteStream& log, const Request& hints) {
     if (facts.last->ready && decisive != &*facts.last)
         diagnosis.notes.push_back("a later load, from line " + std::to_string(facts.last->first_line) +
                                   " on, succeeded");
-    identify(diagnosis, load, hints);
-    add_sentences(diagnosis, load, request_of(load, diagnosis, hints));
-    add_actions(diagnosis, load, hints);
+    const Subject subject = subject_of(load, hints);
+    diagnosis.model_id = subject.id;
+    identify_quant(diagnosis, load, hints);
+    const Request request = request_of(load, diagnosis, hints, subject);
+    add_sentences(diagnosis, load, request, subject);
+    add_actions(diagnosis, load, request, subject);
     return diagnosis;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vramfit/answer/diagnosis.hpp"
+#include "vramfit/model/hparams.hpp"
 #include "vramfit/model/tensor_type.hpp"
 
 #include <array>
@@ -42,6 +43,13 @@ struct LogDevice {
 /// Who asked for memory that was not there, as far as the line itself tells.
 enum class Asker : std::uint8_t { unknown, tensors, graph };
 
+/// A row of the table of memory that llama.cpp prints when it ends, in whole MiB.
+struct LogTableRow {
+    std::string device; ///< "CUDA0"; "Host"
+    std::uint64_t weights = 0, context = 0, compute = 0;
+    std::uint64_t line = 0;
+};
+
 /// Memory that was asked for and refused. Not yet a failure: some refusals are survived.
 struct LogRefusal {
     std::string device;
@@ -61,15 +69,28 @@ struct LogFailure {
     std::string text;
 };
 
+/// A text and the line that it stands on.
+struct LoggedText {
+    std::string text;
+    std::uint64_t line = 0;
+};
+
 /// One start of a model: everything that the log says of it.
 struct Load {
     std::uint64_t first_line = 0;
     std::string path, name, arch, quant, gpu, version;
-    std::map<std::string, Logged, std::less<>> numbers;      ///< "n_ctx", "n_layer", "weights", "free", ...
-    std::map<std::string, std::string, std::less<>> texts;   ///< "cache_type_k", "flash_attn", ...
-    std::map<std::string, std::string, std::less<>> options; ///< of a command line: "-c", "8192"
+    std::map<std::string, Logged, std::less<>> numbers;           ///< "n_ctx", "n_layer", "weights", "free", ...
+    std::map<std::string, std::string, std::less<>> texts;        ///< "cache_type_k", "flash_attn", ...
+    std::map<std::string, std::string, std::less<>> options;      ///< of a command line: "-c", "8192"
+    std::map<std::string, std::uint64_t, std::less<>> text_lines; ///< where `texts` stand
+    std::uint64_t options_line = 0;
+    LoggedText path_seen, name_seen, quant_seen; ///< where path, name and quant got what they hold
+    Hparams hparams;                             ///< of the model's metadata, as far as the log lists them
+    bool has_keys = false;                       ///< it lists the keys of the file
+    bool imatrix = false;                        ///< they tell of an importance matrix
     std::vector<LogDevice> devices;
     std::vector<LogBuffer> buffers;
+    std::vector<LogTableRow> table;
     std::vector<std::string> notes;
     std::vector<LogLine> evidence;     ///< the lines that matter
     std::optional<LogRefusal> refusal; ///< the last one that nothing was decided about

@@ -23,8 +23,8 @@ std::string kept(std::string_view text) { return std::string(text.substr(0, long
 } // namespace
 
 LogReader::LogReader() {
-    for (const auto rules : {llama_model_rules(), llama_context_rules(), llama_failure_rules(), ollama_rules(),
-                             python_rules(), other_rules(), speech_rules()})
+    for (const auto rules : {llama_model_rules(), llama_metadata_rules(), llama_context_rules(), llama_failure_rules(),
+                             ollama_rules(), python_rules(), other_rules(), speech_rules()})
         rules_.insert(rules_.end(), rules.begin(), rules.end());
     load_.first_line = 1;
 }
@@ -70,7 +70,9 @@ void LogReader::read_piece(const KeywordSearch& search, const WrappedLines& line
     search.each(line, [&](std::size_t rule, std::size_t at) {
         if (rest_ignored_) return;
         const std::string_view rest = line.substr(at + rules_[rule].keyword.size());
-        rules_[rule].read(*this, {line, at, rest, lines.number_at(at)});
+        line_ = lines.number_at(at);
+        rules_[rule].read(*this, {line, at, rest, line_});
+        note_origins();
     });
 }
 
@@ -94,7 +96,19 @@ void LogReader::finish_collecting() {
     if (collector_ == nullptr) return;
     auto* const collector = std::exchange(collector_, nullptr);
     const std::string text = std::move(collected_);
+    const std::uint64_t here = std::exchange(line_, collected_line_);
     collector(*this, {text, 0, text, collected_line_});
+    note_origins();
+    line_ = here;
+}
+
+void LogReader::note_origins() {
+    const auto note = [&](const std::string& now, LoggedText& seen) {
+        if (now != seen.text) seen = {now, line_};
+    };
+    note(load_.path, load_.path_seen);
+    note(load_.name, load_.name_seen);
+    note(load_.quant, load_.quant_seen);
 }
 
 void LogReader::finish_load() {
@@ -186,6 +200,7 @@ void LogReader::set_once(std::string_view key, std::optional<std::uint64_t> valu
 
 void LogReader::set_text(std::string_view key, std::string_view value) {
     load_.texts.insert_or_assign(std::string(key), kept(value));
+    load_.text_lines.insert_or_assign(std::string(key), line_);
 }
 
 void LogReader::add_buffer(BufferKind kind, std::string_view device, std::optional<std::uint64_t> bytes,

@@ -29,6 +29,7 @@ struct Rule {
 
 // The rules, by whose messages they read.
 std::span<const Rule> llama_model_rules();
+std::span<const Rule> llama_metadata_rules();
 std::span<const Rule> llama_context_rules();
 std::span<const Rule> llama_failure_rules();
 std::span<const Rule> ollama_rules();
@@ -80,9 +81,11 @@ private:
     void finish_load();
     void forget_failure_of_retry();
     void finish_collecting();
+    void note_origins();
 
     LogFacts facts_;
     Load load_;
+    std::uint64_t line_ = 0; ///< that is being read
     bool in_fit_pass_ = false, rest_ignored_ = false;
     std::vector<Rule> rules_;
     std::string collected_;

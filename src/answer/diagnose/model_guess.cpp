@@ -50,6 +50,19 @@ void cut_end(std::string& name, std::string_view end) {
     if (lower(name).ends_with(end)) name.resize(name.size() - end.size());
 }
 
+/// Length of the file type that a name ends with, behind a divider: "mxfp4" of "gpt-oss-120b-mxfp4"; 0: there is none.
+std::size_t type_length(std::string_view name) {
+    for (std::size_t at = name.find_first_of("-._"); at != std::string_view::npos;
+         at = name.find_first_of("-._", at + 1)) {
+        try {
+            parse_file_type(name.substr(at + 1));
+            return name.size() - at - 1;
+        } catch (const Error&) { // the next divider may stand before one
+        }
+    }
+    return 0;
+}
+
 /// The name and what is left of it without what publishers add.
 std::vector<std::string> spellings(std::string name) {
     std::vector<std::string> result;
@@ -59,8 +72,7 @@ std::vector<std::string> spellings(std::string name) {
     }
     cut_end(name, ".gguf");
     if (const auto part = name.find("-00001-of-"); part != std::string::npos) name.resize(part);
-    const std::string type = file_type_of_name(name);
-    if (!type.empty()) name.resize(name.size() - type.size() - 1);
+    if (const std::size_t type = type_length(name); type > 0) name.resize(name.size() - type - 1);
     cut_end(name, "-gguf");
     result.push_back(name);
     for (const std::string_view front : {"Meta-", "Meta ", "Mistral ", "Google "}) {
@@ -92,14 +104,8 @@ std::string guess_by_shape(const Load& load) {
 } // namespace
 
 std::string file_type_of_name(std::string_view file) {
-    for (const FileTypeTraits& type : file_types) {
-        if (file.size() <= type.name.size() + 1) continue;
-        const std::string_view end = file.substr(file.size() - type.name.size());
-        const char before = file[file.size() - type.name.size() - 1];
-        if ((before == '-' || before == '.' || before == '_') && lower(end) == lower(type.name))
-            return std::string(type.name);
-    }
-    return "";
+    const std::size_t length = type_length(file);
+    return length == 0 ? "" : std::string(traits(parse_file_type(file.substr(file.size() - length))).name);
 }
 
 std::string guess_model(const Load& load) {

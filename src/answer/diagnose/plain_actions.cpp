@@ -1,10 +1,12 @@
 #include "plain_actions.hpp"
 
+#include "log_text.hpp"
 #include "wording.hpp"
 
 #include "vramfit/base/bytes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace vramfit {
@@ -52,6 +54,13 @@ std::uint64_t context_that_fits(const Diagnosis& diagnosis, const Budget& budget
     return rounded_down(n_ctx->value / 2);
 }
 
+/// "0.95"
+std::string fixed_text(double share) {
+    char text[16] = {};
+    std::snprintf(text, sizeof text, "%.2f", std::clamp(share, 0.05, 1.0));
+    return text;
+}
+
 void advise_context(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
     const std::uint64_t n_ctx = context_that_fits(diagnosis, budget);
     if (n_ctx > 0) {
@@ -67,10 +76,11 @@ void advise_context(Advice& advice, const Diagnosis& diagnosis, const Budget& bu
 }
 
 void advise_cache_type(Advice& advice, const Diagnosis& diagnosis) {
-    for (const auto& [key, value] : diagnosis.settings) {
-        if (key == "cache_type_k" && value == "q8_0")
+    for (const LogSetting& setting : diagnosis.settings) {
+        if (setting.name != "cache_type_k") continue;
+        if (setting.value == "q8_0")
             return advice.option("cache_type", "q4_0", "a cache of 4 bits: about half of q8_0");
-        if (key == "cache_type_k" && value != "f16" && value != "auto" && value != "bf16") return;
+        if (setting.value != "f16" && setting.value != "auto" && setting.value != "bf16") return;
     }
     advice.option("cache_type", "q8_0", "a cache of 8 bits: about half of f16");
 }
@@ -111,23 +121,68 @@ void advise_other_process(Advice& advice, const Diagnosis& diagnosis) {
         diagnosis.figure("total") != nullptr) {
         const double share = static_cast<double>(diagnosis.figure("free")->value) /
                              static_cast<double>(std::max<std::uint64_t>(diagnosis.figure("total")->value, 1));
-        char text[16] = {};
-        std::snprintf(text, sizeof text, "%.2f", std::max(0.05, share - 0.02));
-        advice.option("utilization", text, "a share that is free; it counts the whole card, others included");
+        advice.option("utilization", fixed_text(std::floor((share - 0.01) * 100) / 100),
+                      "a share that is free; it counts the whole card, others included");
     }
     advice.plain("gpu", "or use another card", {"CUDA_VISIBLE_DEVICES=1"});
 }
 
-void advise_kv(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
-    if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang) {
-        const bool known = diagnosis.figure("max_ctx") != nullptr;
-        if (known) advise_context(advice, diagnosis, budget);
-        advice.option("utilization", diagnosis.runtime == LogRuntime::vllm ? "0.95" : "0.9",
-                      "a larger share of the card for weights and cache");
-        if (!known) advise_context(advice, diagnosis, budget);
-        advise_cache_type(advice, diagnosis);
-        return;
+/// The share of the card that an engine was told to take, as printed.
+std::optional<double> share_of(const Diagnosis& diagnosis) {
+    for (const LogSetting& setting : diagnosis.settings) {
+        if (setting.name == "gpu_memory_utilization" || setting.name == "mem_fraction_static")
+            return log_text::number(setting.value);
     }
+    return std::nullopt;
+}
+
+/// The share of the card with which what was missing for one request would be there; where the log does not say that,
+/// the most that is usual. Nothing where more than that is in use or wanted.
+std::optional<double> share_that_fits(const Diagnosis& diagnosis) {
+    const double most = diagnosis.runtime == LogRuntime::vllm ? 0.95 : 0.9;
+    const double share = share_of(diagnosis).value_or(most - 0.05); // the engines' own defaults, or near them
+    if (share >= most) return std::nullopt;
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* free = diagnosis.figure("free");
+    const LogFigure* total = diagnosis.figure("total");
+    const LogFigure* missing = diagnosis.figure("kv_missing");
+    if (total == nullptr || total->value == 0) return most;
+    std::uint64_t bytes = missing == nullptr ? 0 : missing->value;
+    if (asked != nullptr && free != nullptr) bytes = asked->value - std::min(asked->value, free->value);
+    if (bytes == 0) return most;
+    const double wanted = share + static_cast<double>(bytes) / static_cast<double>(total->value);
+    const double rounded = std::ceil(wanted * 100) / 100;
+    return rounded <= most ? std::optional(rounded) : std::nullopt;
+}
+
+/// vLLM and SGLang take a share of the card, and put as many tokens into it as fit beside the weights: a request of the
+/// longest length must fit.
+void advise_engine_kv(Advice& advice, const Diagnosis& diagnosis) {
+    constexpr std::uint64_t block = 16; // tokens of a block of vLLM's cache (vllm/config)
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* free = diagnosis.figure("free");
+    const LogFigure* n_ctx = diagnosis.figure("n_ctx");
+    const LogFigure* most = diagnosis.figure("max_ctx");
+    std::uint64_t fits = most == nullptr ? 0 : most->value;
+    if (most == nullptr && asked != nullptr && free != nullptr && n_ctx != nullptr && asked->value > free->value) {
+        const double share = static_cast<double>(free->value) / static_cast<double>(asked->value);
+        fits = static_cast<std::uint64_t>(share * static_cast<double>(n_ctx->value)) / block * block;
+    }
+    if (fits > 0)
+        advice.option("ctx", std::to_string(fits),
+                      most == nullptr ? "what the cache's memory holds, by the log's own figures"
+                                      : "the runtime's own figure for the longest context that fits");
+    if (const auto share = share_that_fits(diagnosis))
+        advice.option("utilization", fixed_text(*share), "a larger share of the card for weights and cache");
+    if (fits == 0 && n_ctx != nullptr)
+        advice.option("ctx", std::to_string(rounded_down(n_ctx->value / 2)), "a shorter context");
+    advise_cache_type(advice, diagnosis);
+    advice.plain("quant", "a quantized checkpoint (AWQ, GPTQ, FP8) or a smaller model");
+}
+
+void advise_kv(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+    if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang)
+        return advise_engine_kv(advice, diagnosis);
     advise_context(advice, diagnosis, budget);
     advise_cache_type(advice, diagnosis);
     const LogFigure* parallel = diagnosis.figure("n_parallel");
@@ -138,8 +193,8 @@ void advise_kv(Advice& advice, const Diagnosis& diagnosis, const Budget& budget)
 
 void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
     const LogFigure* ubatch = diagnosis.figure("n_ubatch");
-    const auto off = std::ranges::find_if(diagnosis.settings, [](const auto& setting) {
-        return setting.first == "flash_attn" && (setting.second == "0" || setting.second == "disabled");
+    const auto off = std::ranges::find_if(diagnosis.settings, [](const LogSetting& setting) {
+        return setting.name == "flash_attn" && (setting.value == "0" || setting.value == "disabled");
     });
     if (off != diagnosis.settings.end())
         advice.option("flash_attn", "on",

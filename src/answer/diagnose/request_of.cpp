@@ -3,6 +3,7 @@
 #include "log_text.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
 
@@ -29,6 +30,15 @@ void fill_types(Request& request, const Load& load) {
     if (!request.flash_attn && (flash == "0" || flash == "disabled")) request.flash_attn = FlashAttention::off;
 }
 
+/// llama.cpp asks what is free once the driver and its own context have their share: what the estimator counts for them
+/// comes on top.
+std::uint64_t with_overhead(std::uint64_t free, bool context_alone) {
+    Device device;
+    device.total = free;
+    if (context_alone) device.free = free;
+    return free + overhead_of(device).sum();
+}
+
 /// The devices that the model was put on; with none known, none.
 void fill_devices(Request& request, const Load& load) {
     if (!request.gpus.empty()) return;
@@ -51,21 +61,58 @@ void fill_devices(Request& request, const Load& load) {
         return device->free && first.free && device->free->value == first.free->value;
     });
     for (const LogDevice* device : used) {
-        const Logged memory = alike && device->total ? *device->total : device->free ? *device->free : *device->total;
-        request.gpus.push_back(size_spec(memory.value));
+        const bool total = alike || !device->free;
+        request.gpus.push_back(
+            size_spec(total && device->total ? device->total->value : with_overhead(device->free->value, false)));
         if (used.size() > 1 && device->free) // llama.cpp's own split
             request.tensor_split.push_back(static_cast<double>(device->free->value >> 20U));
     }
     if (request.tensor_split.size() != used.size()) request.tensor_split.clear();
     if (alike && !request.free)
-        request.free = std::min(first.free->value, first.total ? first.total->value : first.free->value);
+        request.free =
+            std::min(with_overhead(first.free->value, true), first.total ? first.total->value : first.free->value);
+}
+
+/// The context's settings that old versions do not print are theirs, not today's.
+void fill_old_defaults(Request& request, const Load& load) {
+    if (!load.texts.contains("flash_attn")) return;
+    if (!request.parallel) request.parallel = 1;                                              // until late 2024
+    if (!request.kv_unified && !load.texts.contains("kv_unified")) request.kv_unified = true; // until mid 2025
+    if (load.number("kv_self")) request.swa_full = true; // windows had no cache of their own until May 2025
+}
+
+void fill_runtime(Request& request, const Load& load, const Diagnosis& diagnosis) {
+    const OptionalLogged outputs = load.number("n_outputs_max");
+    const LogFigure* slots = diagnosis.figure("n_parallel");
+    const bool library = outputs && slots != nullptr && outputs->value > slots->value;
+    if (library || reserves_all_outputs(load)) request.runtime = "llama-cli";
+}
+
+void fill_placement(Request& request, const Load& load) {
+    const auto layers = load.number("gpu_layers"), of = load.number("gpu_layers_of");
+    if (!request.n_gpu_layers && layers && of && layers->value < of->value && of->value < 10000)
+        request.n_gpu_layers = static_cast<std::int64_t>(layers->value);
+    if (const auto experts = option_number(load, "-ncmoe"); experts && request.n_cpu_moe == 0 && experts->value < 10000)
+        request.n_cpu_moe = static_cast<std::uint32_t>(experts->value);
+    if (load.options.contains("-cmoe")) request.n_cpu_moe = UINT32_MAX;
+    if (load.options.contains("-nkvo")) request.kv_offload = false;
+    if (const auto overrides = load.options.find("-ot"); overrides != load.options.end())
+        request.override_tensors.push_back(overrides->second);
+    if (load.number("overflowing")) { // llama.cpp's own --fit moved parts of layers
+        request.n_gpu_layers = gpu_layers_auto;
+        request.tensor_split.clear();
+    }
 }
 
 } // namespace
 
-Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& hints) {
+bool reserves_all_outputs(const Load& load) {
+    return load.texts.contains("flash_attn") && !load.number("n_outputs_max");
+}
+
+Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& hints, const Subject& subject) {
     Request request = hints;
-    request.model = diagnosis.model_id;
+    request.model = subject.id;
     if (!request.quant && !diagnosis.quant.empty()) request.quant = diagnosis.quant;
     const auto figure = [&](std::string_view name) {
         const LogFigure* found = diagnosis.figure(name);
@@ -75,22 +122,18 @@ Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& 
     fill(request.parallel, figure("n_parallel"));
     fill(request.n_batch, load.number("n_batch"));
     fill(request.n_ubatch, load.number("n_ubatch"));
-    const OptionalLogged outputs = load.number("n_outputs_max");
-    const bool library = outputs && figure("n_parallel") && outputs->value > figure("n_parallel")->value;
-    const bool server = outputs || load.number("n_slots") || !load.number("n_parallel");
-    if (library || (!server && diagnosis.runtime == LogRuntime::llama_cpp)) request.runtime = "llama-cli";
+    fill_runtime(request, load, diagnosis);
     const std::string unified = text_of(load, "kv_unified", "");
     if (!request.kv_unified && !unified.empty()) request.kv_unified = unified == "true" || unified == "1";
     fill_types(request, load);
-    const auto layers = load.number("gpu_layers"), of = load.number("gpu_layers_of");
-    if (!request.n_gpu_layers && layers && of && layers->value < of->value && of->value < 10000)
-        request.n_gpu_layers = static_cast<std::int64_t>(layers->value);
-    if (const auto experts = option_number(load, "-ncmoe"); experts && request.n_cpu_moe == 0 && experts->value < 10000)
-        request.n_cpu_moe = static_cast<std::uint32_t>(experts->value);
-    if (load.options.contains("-cmoe")) request.n_cpu_moe = UINT32_MAX;
-    if (load.options.contains("-nkvo")) request.kv_offload = false;
+    fill_old_defaults(request, load);
     if (load.options.contains("--swa-full")) request.swa_full = true;
+    if (load.has_keys && !load.imatrix) request.imatrix = false;
     fill_devices(request, load);
+    fill_placement(request, load);
+    if (!request.n_ctx) request.n_ctx = subject.request.n_ctx;
+    request.projector = subject.request.projector;
+    request.adapters = subject.request.adapters;
     return request;
 }
 

@@ -111,7 +111,7 @@ void read_text(LogReader& reader, const Mention& mention) {
 }
 
 constexpr std::string_view n_batch_key = "n_batch", n_ubatch_key = "n_ubatch", n_outputs_key = "n_outputs_max";
-constexpr std::string_view flash_attn_key = "flash_attn", unified_key = "kv_unified";
+constexpr std::string_view flash_attn_key = "flash_attn", unified_key = "kv_unified", mla_key = "mla_attn";
 
 /// "n_slots = 1, n_ctx_slot = 50176, kv_unified = 'false'": without the last two until 2026. Each slot has a context of
 /// its own unless they share one.
@@ -149,20 +149,42 @@ void read_projector_size(LogReader& reader, const Mention& mention) {
 void read_fit_begins(LogReader& reader, const Mention&) { reader.fit_pass(true); }
 void read_fit_ends(LogReader& reader, const Mention&) { reader.fit_pass(false); }
 
+/// "  - CUDA0 (NVIDIA GeForce RTX 3060): 49 layers (26 overflowing),  10661 MiB used,   1114 MiB free".
+void read_overflow(LogReader& reader, const Mention& mention) { reader.set("overflowing", 1, mention.number); }
+
 /// "projected to use 27402 MiB of device memory vs. 31590 MiB of free device memory".
 void read_projected(LogReader& reader, const Mention& mention) {
     if (const auto free = after(mention.rest, "vs. ")) reader.set("fit_free", size_in(*free), mention.number);
     reader.set("fit_projected", size_in(mention.rest), mention.number);
 }
 
+/// A row of the table at the end: "(27402 = 25011 +    1233 +    1158)" and "36127 = 36058 +       0 +      69" of
+/// "|   - Host               | 36127 = 36058 + 0 + 69 |".
+void read_row(LogReader& reader, std::string_view device, std::string_view parts, std::uint64_t line) {
+    constexpr std::size_t most_rows = 64;
+    const auto weights = number(parts);
+    const auto context = after(parts, "+ ");
+    const auto compute = context ? after(*context, "+ ") : std::nullopt;
+    if (reader.in_fit_pass() || !weights || !compute) return;
+    const auto bytes = [](std::optional<double> amount) { return bytes_of(amount.value_or(0), mebibyte).value_or(0); };
+    std::vector<LogTableRow>& table = reader.load().table;
+    std::erase_if(table, [&](const LogTableRow& row) { return row.device == device; }); // the last one counts
+    if (table.size() < most_rows)
+        table.push_back({std::string(device), bytes(weights), bytes(number(*context)), bytes(number(*compute)), line});
+}
+
 /// "|   - CUDA0 (RTX 5090)   | 32109 = 3561 + (27402 = 25011 +    1233 +    1158) +        1146 |", in MiB. What `--fit`
 /// only tries has a negative rest, or one that wrapped around.
 void read_breakdown(LogReader& reader, const Mention& mention) {
     const auto row = after(mention.rest, "|   - ");
-    if (!row || row->starts_with("Host")) return;
+    const auto figures = row ? after(*row, "| ") : std::nullopt;
+    if (!figures) return;
+    if (row->starts_with("Host")) {
+        const auto parts = after(*figures, "= ");
+        return parts ? read_row(reader, "Host", *parts, mention.number) : void();
+    }
     reader.sign(LogRuntime::llama_cpp);
-    const auto figures = after(*row, "| ");
-    const auto free = figures ? after(*figures, "= ") : std::nullopt;
+    const auto free = after(*figures, "= ");
     const auto self = free ? after(*free, "(") : std::nullopt;
     const auto parts = self ? after(*self, "= ") : std::nullopt;
     const auto rest = parts ? after(*parts, ") + ") : std::nullopt;
@@ -179,6 +201,7 @@ void read_breakdown(LogReader& reader, const Mention& mention) {
     LogDevice& device = reader.load().device(name);
     if (const auto total = mib_of(*figures)) device.total = Logged{*total, mention.number};
     if (device.description.empty()) device.description = before(after(*row, "(").value_or(""), ")");
+    read_row(reader, name, *parts, mention.number);
     reader.set_once("table_free", mib_of(*free), mention.number);
     reader.set_once("table_weights", mib_of(*parts), mention.number);
     reader.set_once("table_kv_cache", mib_of(*context), mention.number);
@@ -205,6 +228,10 @@ void read_command(LogReader& reader, const Mention& mention) {
         std::pair("--mmproj", "--mmproj"),
         std::pair("-md", "-md"),
         std::pair("--model-draft", "-md"),
+        std::pair("-fa", "-fa"),
+        std::pair("--flash-attn", "-fa"),
+        std::pair("-ot", "-ot"),
+        std::pair("--override-tensor", "-ot"),
         std::pair("-ncmoe", "-ncmoe"),
         std::pair("--n-cpu-moe", "-ncmoe"),
         std::pair("-nkvo", "-nkvo"),
@@ -216,6 +243,7 @@ void read_command(LogReader& reader, const Mention& mention) {
         std::pair("--cpu-moe", "-cmoe"),
         std::pair("--swa-full", "--swa-full"),
     };
+    reader.load().options_line = mention.number;
     std::string_view rest = mention.rest.substr(0, 8000);
     while (!rest.empty()) {
         rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
@@ -268,6 +296,7 @@ constexpr std::array rules{
     Rule{"n_outputs_max", read_number<n_outputs_key>},
     Rule{"flash_attn", read_text<flash_attn_key>},
     Rule{"kv_unified", read_text<unified_key>},
+    Rule{"mla_attn", read_text<mla_key>},
     Rule{"n_slots = ", read_slots},
     Rule{"is set to auto, using n_parallel = ", read_auto_slots},
     Rule{"Flash Attention was auto, set to ", read_auto_flash},
@@ -277,6 +306,7 @@ constexpr std::array rules{
     Rule{"fitting params to device memory", read_fit_begins},
     Rule{"getting device memory data for initial parameters", read_fit_begins},
     Rule{"successfully fit params", read_fit_ends},
+    Rule{" overflowing), ", read_overflow},
     Rule{"failed to fit params", read_fit_ends},
     Rule{"fitting params to free memory took", read_fit_ends},
     Rule{"projected to use ", read_projected},

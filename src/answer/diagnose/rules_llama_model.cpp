@@ -121,6 +121,7 @@ void read_free(LogReader& reader, const Mention& mention) {
         found.free = Logged{*free, mention.number};
         return;
     }
+    if (head.find(" layers") != std::string_view::npos) return; // what --fit puts there
     const std::size_t open = head.rfind(" (");
     const std::size_t colon = head.find(": ", head.rfind("- ") == std::string_view::npos ? 0 : head.rfind("- "));
     if (open == std::string_view::npos || colon == std::string_view::npos || colon > open) return;

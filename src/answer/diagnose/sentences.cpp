@@ -2,10 +2,12 @@
 
 #include "log_text.hpp"
 #include "tokens_beside.hpp"
+#include "wording.hpp"
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/model/catalog.hpp"
 
 #include <algorithm>
 
@@ -61,6 +63,9 @@ std::string fit_sentence(const Diagnosis& diagnosis, const Budget& budget) {
                        plural_verb(diagnosis, "does", "do") + " not fit " +
                        (budget.host ? "the computer's memory" : "on " + on_device(diagnosis));
     const LogFigure* weights = diagnosis.figure("weights");
+    if (const LogFigure* missing = diagnosis.figure("kv_missing"); missing != nullptr && !budget.left)
+        return text + ": weights and activations alone take " + format_mib(missing->value) +
+               " more than its share of the card";
     if (!budget.left) {
         const bool silent = diagnosis.figure("requested") == nullptr && diagnosis.figure("total") == nullptr;
         return silent ? text + ": the log shows neither its size nor what was free" : text;
@@ -129,22 +134,27 @@ void add_budget(Diagnosis& diagnosis, const Load& load) {
     }
     if (!budget.free_is_left && budget.used > 0 && budget.left)
         lines.push_back("lay there already: " + format_mib(budget.used) + ", left: " + format_mib(*budget.left));
+    if (const LogFigure* missing = diagnosis.figure("kv_missing"))
+        lines.push_back("missing before the cache has anything: " + format_mib(missing->value) + line_text(*missing));
     if (const LogFigure* others = diagnosis.figure("others"); others != nullptr && others->value >= gib)
         lines.push_back("held by other processes: " + format_mib(others->value) + line_text(*others));
 }
 
 /// What a context of that many tokens takes, where the model is known; else an example, so that a number of tokens gets
 /// a size.
-void add_cache_arithmetic(Diagnosis& diagnosis, const Request& request) {
+void add_cache_arithmetic(Diagnosis& diagnosis, const Request& request, const Subject& subject) {
     const LogFigure* n_ctx = diagnosis.figure("n_ctx");
     if (diagnosis.stage != FailureStage::kv_cache || diagnosis.figure("requested") != nullptr) return;
     if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang) return;
-    const bool known = !request.model.empty();
-    Request asked = request;
-    if (!known) asked.model = "llama3.1-8b";
+    const bool known = subject.known();
     CacheNeed need;
     try {
-        need = cache_need(asked);
+        if (known) {
+            need = cache_need(request, *subject.estimator);
+        } else {
+            Estimator example(catalog_model("llama3.1-8b"));
+            need = cache_need(request, example);
+        }
     } catch (const Error&) {
         return;
     }
@@ -159,10 +169,35 @@ void add_cache_arithmetic(Diagnosis& diagnosis, const Request& request) {
     diagnosis.arithmetic.push_back(text);
     if (n_ctx == nullptr) return;
     if (free != nullptr)
-        diagnosis.arithmetic.push_back(
-            format_bytes(free->value) + (known ? " holds at most " : " would hold at most ") +
-            tokens_text(free->value / need.per_token) + " of it, before weights and compute buffer");
+        diagnosis.arithmetic.push_back("the " + format_bytes(free->value) + " that " +
+                                       (diagnosis.oom ? "were" : "are") + " free" + (known ? " hold" : " would hold") +
+                                       " the cache of at most " + tokens_text(free->value / need.per_token) +
+                                       ", were nothing else put there: weights and compute buffer need room, too");
     if (known) diagnosis.figures.push_back({"requested", need.bytes, 0, true});
+}
+
+bool is_windows(const Load& load) {
+    const auto windows = [](std::string_view text) {
+        return text.find(":\\") != std::string_view::npos || text.find(".exe") != std::string_view::npos;
+    };
+    return windows(load.path) ||
+           std::ranges::any_of(load.evidence, [&](const LogLine& line) { return windows(line.text); });
+}
+
+/// What lies on a device though it had no room for it: some systems take it elsewhere instead of refusing.
+void add_spill_note(Diagnosis& diagnosis, const Load& load) {
+    if (diagnosis.oom) return;
+    for (const LogDevice& device : load.devices) {
+        const OptionalLogged room = device.free ? device.free : device.total;
+        const std::uint64_t used = load.on_device(device.name);
+        if (!room || used <= room->value) continue;
+        const std::string sizes = format_mib(used) + " lie where " + format_mib(room->value) + " were free: ";
+        if (device.name.starts_with("M"))
+            diagnosis.notes.push_back(sizes + "macOS compresses and swaps instead of failing, which is slow");
+        else if (is_windows(load))
+            diagnosis.notes.push_back(sizes + "on Windows the driver spills into shared memory instead of failing, "
+                                              "which is slow");
+    }
 }
 
 void add_notes(Diagnosis& diagnosis, const Load& load) {
@@ -174,7 +209,9 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
             "n_ctx counts tokens, not bytes: the cache keeps a key and a value for each of them, in every layer");
     const LogFigure* asked = diagnosis.figure("requested");
     const LogFigure* free = diagnosis.figure("free");
-    if (diagnosis.oom && asked != nullptr && free != nullptr && asked->value > free->value &&
+    const LogFigure* slack = diagnosis.figure("slack"); // PyTorch's own, unused: in pieces, perhaps
+    const std::uint64_t unused = slack == nullptr ? 0 : slack->value;
+    if (diagnosis.oom && asked != nullptr && free != nullptr && asked->value > free->value + unused &&
         diagnosis.cause != FailureCause::other_process)
         notes.emplace_back("not fragmentation: more was asked for than was free in all");
     const auto parallel = load.number("n_parallel");
@@ -187,17 +224,20 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
     if (diagnosis.stage == FailureStage::generation && diagnosis.runtime == LogRuntime::pytorch)
         notes.emplace_back(
             "transformers lets its cache grow with the text, so it fails while generating, not while loading");
+    if (diagnosis.stage == FailureStage::kv_cache && runs_llama_cpp(diagnosis.runtime))
+        notes.emplace_back("llama.cpp reserves the cache of the whole context while it loads, used or not");
+    add_spill_note(diagnosis, load);
     if (diagnosis.device.starts_with("SYCL") && asked != nullptr && asked->value > 4 * gib)
         notes.emplace_back("SYCL's own message counts modulo 4 GiB; the buffer's full size is on the other line");
 }
 
 } // namespace
 
-void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& request) {
+void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& request, const Subject& subject) {
     diagnosis.summary = summary_of(diagnosis, load);
     if (diagnosis.oom) {
         add_budget(diagnosis, load);
-        add_cache_arithmetic(diagnosis, request);
+        add_cache_arithmetic(diagnosis, request, subject);
         if (diagnosis.figure("requested") != nullptr && !asked_text(diagnosis).empty() &&
             diagnosis.cause == FailureCause::kv_too_large)
             diagnosis.summary = summary_of(diagnosis, load);

@@ -1,10 +1,11 @@
 #pragma once
 
 #include "conclude.hpp"
+#include "subject.hpp"
 
 namespace vramfit {
 
 /// Puts the diagnosis into words: `summary`, `arithmetic` and the notes about what is often taken for the cause.
-void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& request);
+void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& request, const Subject& subject);
 
 } // namespace vramfit

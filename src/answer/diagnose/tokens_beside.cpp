@@ -22,7 +22,9 @@ Deployment deployment_of(const Request& request, std::uint64_t n_ctx) {
     d.settings.type_k = request.type_k.value_or(TensorType::f16);
     d.settings.type_v = request.type_v.value_or(TensorType::f16);
     d.settings.flash_attn = request.flash_attn.value_or(FlashAttention::automatic);
-    d.settings.n_outputs_max = d.settings.n_seq_max;
+    d.settings.swa_full = request.swa_full;
+    d.settings.offload_kqv = request.kv_offload;
+    if (runtime.outputs == RuntimeProfile::Outputs::slots) d.settings.n_outputs_max = d.settings.n_seq_max;
     return d;
 }
 
@@ -57,17 +59,16 @@ BesidePlan plan(Estimator& estimator, const Request& request, std::uint64_t n_ct
 
 } // namespace
 
-CacheNeed cache_need(const Request& request) {
-    Estimator estimator(model_of(request).model);
+CacheNeed cache_need(const Request& request, Estimator& estimator) {
     const std::uint64_t trained = estimator.model().n_ctx_train();
     const std::uint64_t n_ctx = request.n_ctx.value_or(std::max<std::uint64_t>(trained, n_cells_pad));
     const Deployment d = deployment_of(request, n_ctx);
-    const DeviceMemory device = estimator.estimate(d).devices.front();
-    return {n_ctx, device.kv_cache + device.recurrent_state, estimator.kv_bytes_per_token(d)};
+    std::uint64_t bytes = 0;
+    for (const Cache& cache : estimator.caches(d)) bytes = checked_add(bytes, cache.alloc_bytes(), "the caches");
+    return {n_ctx, bytes, estimator.kv_bytes_per_token(d)};
 }
 
-std::vector<BesidePlan> plans_beside(const Request& request, std::uint64_t free) {
-    Estimator estimator(model_of(request).model);
+std::vector<BesidePlan> plans_beside(const Request& request, Estimator& estimator, std::uint64_t free) {
     const std::uint64_t trained = std::max<std::uint64_t>(estimator.model().n_ctx_train(), n_cells_pad);
     const std::uint64_t asked = std::min(request.n_ctx.value_or(trained), max_ctx / 2);
     std::vector<BesidePlan> plans;

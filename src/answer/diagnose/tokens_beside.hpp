@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vramfit/answer/answer.hpp"
+#include "vramfit/memory/estimate.hpp"
 
 #include <optional>
 #include <string>
@@ -18,8 +19,8 @@ struct BesidePlan {
 };
 
 /// The largest context beside the weights with the cache as it is, then with a smaller type. Cache, state and compute
-/// buffer count. Throws Error where the model is not known.
-std::vector<BesidePlan> plans_beside(const Request& request, std::uint64_t free);
+/// buffer count. Throws Error for settings that make no context.
+std::vector<BesidePlan> plans_beside(const Request& request, Estimator& estimator, std::uint64_t free);
 
 /// Bytes of cache and state at the request's context.
 struct CacheNeed {
@@ -27,6 +28,6 @@ struct CacheNeed {
     std::uint64_t bytes = 0;
     std::uint64_t per_token = 0; ///< by which it grows
 };
-CacheNeed cache_need(const Request& request);
+CacheNeed cache_need(const Request& request, Estimator& estimator);
 
 } // namespace vramfit

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "log_facts.hpp"
+
+#include "vramfit/memory/estimate.hpp"
+
+#include <memory>
+#include <string>
+
+namespace vramfit {
+
+/// The model that a log is about, as far as it can be sized.
+struct Subject {
+    std::string id;                       ///< of the catalog, or as a person said it; empty: what the log shows
+    std::unique_ptr<Estimator> estimator; ///< nothing where the model is not known
+    bool named = false;                   ///< by a person
+    bool weights_known = true;            ///< else only its cache can be sized
+    Request request;                      ///< what its source wants: context, projector, adapters
+
+    bool known() const { return estimator != nullptr; }
+};
+
+/// Completes the file type: the one that was said, else the one that the log or the file's name shows.
+void identify_quant(Diagnosis& diagnosis, const Load& load, const Request& hints);
+
+/// The model that `hints` name; else one of the catalog that has the log's name and shape; else one made of the log's
+/// metadata. Throws Error where a person names a model that cannot be had.
+Subject subject_of(const Load& load, const Request& hints);
+
+} // namespace vramfit
