@@ -1,6 +1,7 @@
 // The parts that a diagnosis is made of: lines, keywords, texts, reports.
 #include "answer/diagnose/keyword_search.hpp"
 #include "answer/diagnose/line_reader.hpp"
+#include "answer/diagnose/log_reader.hpp"
 #include "answer/diagnose/log_text.hpp"
 #include "catch.hpp"
 #include "support/log_stream.hpp"
@@ -67,4 +68,11 @@ TEST_CASE("numbers and sizes of logs", "[diagnose]") {
     CHECK(without_prefix("Sep 11 00:42:50 host ollama[3110]: text") == "text");
     CHECK(without_prefix("(Worker_TP0 pid=12) ERROR 12-11 00:06:53 [core.py:1] text") == "text");
     CHECK(without_colors("\x1b[34mblue\x1b[0m") == "blue");
+}
+
+TEST_CASE("every keyword of a rule is long enough to be found", "[diagnose]") {
+    for (const auto rules : {llama_model_rules(), llama_metadata_rules(), llama_context_rules(), llama_failure_rules(),
+                             ollama_rules(), python_rules(), other_rules(), speech_rules()}) {
+        for (const Rule& rule : rules) CHECK(rule.keyword.size() >= KeywordSearch::least_length);
+    }
 }

@@ -118,7 +118,7 @@ void read_tensor_count(LogReader& reader, const Mention& mention) {
 }
 
 constexpr std::array rules{
-    Rule{"- kv ", read_key},
+    Rule{": - kv ", read_key},
     Rule{"print_info: ", read_printed},
     Rule{"load_print_meta: ", read_printed},
     Rule{"model_load_internal: ", read_printed},
