@@ -5,6 +5,7 @@
 #include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
 #include "vramfit/hardware/detect.hpp"
+#include "vramfit/hardware/gpu_catalog.hpp"
 #include "vramfit/hardware/overhead.hpp"
 #include "vramfit/memory/settings.hpp"
 
@@ -166,6 +167,21 @@ void note_devices(Notes& notes, const Judge& judge) {
                         judge.runtime().name);
 }
 
+/// How a Mac's GPU gets more of its memory: until the next start, and not nearly all of it.
+void note_wired_limit(Notes& notes, const Judge& judge, const Trial& trial) {
+    constexpr double most = 0.9; // of the computer's memory: more than any macOS release offers
+    for (std::size_t i = 0; i < judge.devices().size(); ++i) {
+        const DeviceAnswer& device = trial.devices[i];
+        const std::uint64_t needed = device.required + device.wanted;
+        if (judge.devices()[i].kind != Device::Kind::metal || needed <= device.available) continue;
+        const std::vector<GpuInfo> known = match_gpus(device.name);
+        const std::uint64_t memory = known.size() == 1 ? known.front().nominal.value_or(0) : 0;
+        if (static_cast<double>(needed) > most * static_cast<double>(memory)) continue;
+        notes.push_back("sudo sysctl iogpu.wired_limit_mb=" + number(needed / mib + 1) +
+                        " gives the GPU enough of the Mac's memory, until the next start");
+    }
+}
+
 /// What is to be known of an engine that is not llama.cpp.
 void note_serving(Notes& notes, const Judge& judge, const Trial& trial) {
     const ServingProfile& engine = *judge.runtime().serving;
@@ -226,6 +242,7 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     note_context(notes, judge, request, trial, source);
     if (judge.runtime().serving) {
         note_serving(notes, judge, trial);
+        note_wired_limit(notes, judge, trial);
         note_machine(notes, request);
         return notes;
     }
@@ -240,6 +257,7 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     note_host(notes, judge, trial);
     note_machine(notes, request);
     note_devices(notes, judge);
+    note_wired_limit(notes, judge, trial);
     return notes;
 }
 

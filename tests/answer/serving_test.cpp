@@ -137,6 +137,10 @@ TEST_CASE("MLX: what does not fit is swapped") {
     CHECK(a.devices[0].memory.weights == 4516872192 + 532480); // (6979321856 + 2 x 525336576) x 4.5 / 8, 65 x 4096 x 2
     CHECK(a.devices[0].memory.kv_cache == 131072ULL * 8192);
     CHECK(has_note(a, "swapped rather than refused"));
+    // 5564 MiB and the margin of 1 GiB are less than nine tenths of 8 GiB.
+    CHECK(has_note(a, "sudo sysctl iogpu.wired_limit_mb=65"));
+    request.n_ctx = 131072;
+    CHECK_FALSE(has_note(answer(request), "wired_limit"));
     CHECK(error_of(serve("mlx", "llama3.1-8b", 8192, "2x24GB")) == "mlx runs on one device; give one --gpu");
 }
 
