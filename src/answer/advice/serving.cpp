@@ -112,7 +112,7 @@ void advise_devices(Advisor& advisor) {
         Judge judge(change.request, advisor.judge().estimator());
         const Trial trial = judge.attempt(change.request);
         if (!advisor.helps(trial.verdict)) continue;
-        advisor.keep_elsewhere(change, judge, trial);
+        advisor.keep(change, trial, judge);
         return;
     }
 }
