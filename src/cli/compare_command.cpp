@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
 #include "cli/layout.hpp"
+#include "cli/listing.hpp"
 #include "cli/log_options.hpp"
 #include "cli/text_table.hpp"
 #include "vramfit/answer/diagnosis.hpp"

@@ -4,6 +4,7 @@
 #include "model/metadata_model.hpp"
 #include "model_guess.hpp"
 
+#include "answer/model_name.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/model/catalog.hpp"
 
