@@ -170,7 +170,7 @@ TEST_CASE("padding rounds up to any alignment") {
     CHECK_THROWS_AS(pad(std::numeric_limits<std::uint64_t>::max(), 256), Error);
 }
 
-TEST_CASE("numbers of parameters") {
+TEST_CASE("numbers of parameters are read with decimal units") {
     CHECK(parse_parameters("8B") == 8'000'000'000);
     CHECK(parse_parameters("1.5t") == 1'500'000'000'000);
     CHECK(parse_parameters("500 M") == 500'000'000);

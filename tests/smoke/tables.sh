@@ -10,7 +10,8 @@ prints "131072"
 run "$VRAMFIT" -g 24GB -c 8k --quant q4_k_m
 exits_with 0
 complains_not
-prints "llama3.1-8b"
+prints "models  Q4_K_M  ctx 8192"
+prints "qwen3-32b"
 
 run "$VRAMFIT" -m llama3.1-8b -g 12GB
 exits_with 0
