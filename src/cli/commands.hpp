@@ -40,6 +40,7 @@ CommandResult models_command(Arguments arguments, const Terminal& terminal, cons
 CommandResult inspect_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
 CommandResult diagnose_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
 CommandResult compare_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
+CommandResult check_command(Arguments arguments, const Terminal& terminal, const ModelSources& sources);
 CommandResult gpus_command(Arguments arguments, const Terminal& terminal);
 CommandResult quants_command(Arguments arguments, const Terminal& terminal);
 CommandResult runtimes_command(Arguments arguments, const Terminal& terminal);

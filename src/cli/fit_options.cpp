@@ -95,12 +95,14 @@ OutputOptions read_output_options(const ParsedArguments& arguments, Formats form
         output.format = formats == Formats::plain ? choose("--format", *given, plain) : choose("--format", *given, all);
     }
     if (arguments.last_of({"--json", "--format"}) == "--json") output.format = Format::json;
-    if (const auto given = arguments.value("--color")) {
-        constexpr std::array<Choice<ColorMode>, 3> modes{
-            {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}}};
-        output.color = choose("--color", *given, modes);
-    }
+    output.color = read_color(arguments);
     return output;
+}
+
+ColorMode read_color(const ParsedArguments& arguments) {
+    static constexpr std::array<Choice<ColorMode>, 3> modes{
+        {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}}};
+    return choose("--color", arguments.value("--color").value_or("auto"), modes);
 }
 
 FitOptions read_fit_options(const ParsedArguments& arguments) {

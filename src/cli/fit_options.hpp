@@ -46,5 +46,6 @@ FitOptions read_fit_options(const ParsedArguments& arguments, const std::vector<
 std::vector<SettingText> settings_of(const ParsedArguments& arguments);
 
 OutputOptions read_output_options(const ParsedArguments& arguments, Formats formats = Formats::plain);
+ColorMode read_color(const ParsedArguments& arguments);
 
 } // namespace vramfit::cli

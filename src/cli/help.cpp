@@ -1,5 +1,6 @@
 #include "cli/help.hpp"
 
+#include "cli/check_options.hpp"
 #include "cli/layout.hpp"
 #include "cli/log_options.hpp"
 #include "cli/options.hpp"
@@ -22,6 +23,7 @@ constexpr std::string_view fit_head = R"(Does this model, at this quantization a
   vramfit models|gpus|quants|runtimes [FILTER]   what can be asked about
   vramfit diagnose [LOG]                  why did it run out of memory?
   vramfit compare [LOG]                   predicted and logged figures
+  vramfit check [FILE]                    do the deployments in it fit?
   vramfit inspect MODEL                   what a model is made of
 
 )";
@@ -108,6 +110,7 @@ std::string options_text(std::span<const OptionSpec> options) {
 std::string help_text(std::string_view command) {
     if (command == "diagnose") return diagnose_help();
     if (command == "compare") return compare_help();
+    if (command == "check") return check_help();
     if (command.empty()) return std::string(fit_head) + options_text(fit_options()) + std::string(fit_tail);
     if (command == "inspect")
         return std::string(inspect_head) + options_text(inspect_options()) + std::string(inspect_tail);

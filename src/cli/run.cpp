@@ -1,5 +1,6 @@
 #include "cli/run.hpp"
 
+#include "cli/check_options.hpp"
 #include "cli/help.hpp"
 #include "cli/log_options.hpp"
 #include "cli/normalise.hpp"
@@ -35,6 +36,7 @@ constexpr std::array commands{
     Command{"runtimes", listing_options, without_sources<runtimes_command>},
     Command{"diagnose", diagnose_options, diagnose_command},
     Command{"compare", compare_options, compare_command},
+    Command{"check", check_options, check_command},
     Command{"inspect", inspect_options, inspect_command},
 };
 

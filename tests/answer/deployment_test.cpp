@@ -149,7 +149,8 @@ TEST_CASE("other runtimes' command lines") {
     CHECK(kobold.n_gpu_layers == 20);
     CHECK(kobold.type_k == TensorType::q8_0);
     CHECK(kobold.tensor_split == std::vector<double>{7, 3});
-    CHECK(kobold.swa_full); // the whole context without --useswa
+    CHECK(read("koboldcpp --model Qwen3-8B-Q4_K_M.gguf --noflashattention").flash_attn == FlashAttention::off);
+    CHECK_FALSE(read("koboldcpp Qwen3-8B-Q4_K_M.gguf --gpulayers -1").n_gpu_layers);
 
     const Request lms = read("lms load qwen3-8b@q8_0 --context-length 8192 --gpu max --ttl 60");
     CHECK(lms.runtime == "lmstudio");

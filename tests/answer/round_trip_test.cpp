@@ -119,6 +119,40 @@ TEST_CASE("a command that is printed, read back, is the same deployment") {
     CHECK(n_suggestions > 20);
 }
 
+TEST_CASE("the same of runtimes that have llama.cpp inside, in their own words") {
+    struct Own {
+        std::string runtime;
+        void (*say)(Request& request);
+    };
+    const std::vector<Own> all{
+        {"ollama",
+         [](Request& r) {
+             r.type_k = r.type_v = TensorType::q8_0;
+             r.flash_attn = FlashAttention::on;
+             r.parallel = 2;
+         }},
+        {"lmstudio", [](Request& r) { r.parallel = 2; }},
+        {"koboldcpp",
+         [](Request& r) {
+             r.n_gpu_layers = 20;
+             r.n_batch = r.n_ubatch = 1024;
+             r.kv_offload = false;
+         }},
+    };
+    for (const Own& own : all) {
+        for (const bool more : {false, true}) {
+            Request asked = test::llama_8b(8192, "24GB");
+            asked.runtime = own.runtime;
+            if (more) own.say(asked);
+            const Answer first = answer(asked);
+            INFO(first.command);
+            const Answer again = answer(read_back(first.command, asked));
+            CHECK(again.command == first.command);
+            check_same(again, first);
+        }
+    }
+}
+
 TEST_CASE("flags of a suggestion can be appended to the command") {
     const Request asked = test::llama_8b(131072, "16GB");
     const Answer first = answer(asked);

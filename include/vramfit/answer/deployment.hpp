@@ -17,12 +17,13 @@ struct DeploymentText {
     std::vector<SettingText> options;      ///< of the program itself: the strongest
     std::vector<std::string> command = {}; ///< {"llama-server", "-m", "model.gguf", "-c", "65536"}; empty: none
     std::vector<std::pair<std::string, std::string>> keys = {}; ///< of a file that the command's runtime reads
-    Environment environment = empty_environment();              ///< what the runtime would find in it counts
-    std::string where = {}; ///< where the command stands, for messages: "compose.yaml:12: "
+    std::vector<SettingText> settings = {};        ///< of a manifest: the program's settings, weaker than the options
+    Environment environment = empty_environment(); ///< what the runtime would find in it counts
+    std::string where = {};                        ///< where the command stands, for messages: "compose.yaml:12: "
 };
 
-/// The question that it asks. What is said more than once counts by its strength: the options, the command's flags,
-/// the file's keys, the command's own assignments (`env A=B`), VRAMFIT_* of the environment (VRAMFIT_GPU is --gpu), the
+/// The question that it asks. What is said more than once counts by its strength: the options, a manifest's settings, the
+/// command's flags, the file's keys, the command's own assignments (`env A=B`), VRAMFIT_* of the environment (VRAMFIT_GPU is --gpu), the
 /// runtime's variables, what the program does where nobody says anything (llama.cpp places layers by itself). Models
 /// that are not on this computer are looked up in the catalog by their names. What an answer should mention of it all
 /// (variables that counted, flags that were not understood) is in Request::notes.

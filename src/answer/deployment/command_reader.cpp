@@ -125,11 +125,11 @@ private:
     void flag(const std::string& word) {
         std::string spelling = word;
         std::optional<std::string> value;
-        Found found = command_.table.find_flag(spelling);
+        Found found = command_.table->find_flag(spelling);
         if (const std::size_t equals = word.find('='); found.empty() && equals != std::string::npos) {
             spelling = word.substr(0, equals);
             value = word.substr(equals + 1);
-            found = command_.table.find_flag(spelling);
+            found = command_.table->find_flag(spelling);
         }
         if (found.empty()) return unknown(spelling, std::move(value));
         if (!value) value = value_behind(*found.front(), spelling);
@@ -144,7 +144,7 @@ private:
     }
 
     bool known_as_it_is(const std::string& spelling) const {
-        return std::ranges::any_of(command_.table.find_flag(spelling), [&](const CommandOption* option) {
+        return std::ranges::any_of(command_.table->find_flag(spelling), [&](const CommandOption* option) {
             return has(option->flags, spelling) || has(option->off, spelling);
         });
     }
@@ -163,19 +163,19 @@ private:
 
     /// llama.cpp's old "-fa" took no value: what follows is one only where it is one of its words.
     static bool may_be_value(const CommandOption& option, const std::string& word) {
-        return !is_flag(word) && (option.words.empty() || option.words.contains(lower(word)));
+        return !is_flag(word) && (option.other_words || option.words.contains(lower(word)));
     }
 
     std::optional<std::string> several(const std::string& spelling) {
         std::string all;
         while (at_ < words_.size() && !is_flag(words_[at_])) all += (all.empty() ? "" : ",") + words_[at_++];
-        if (all.empty() && command_.table.find_flag(spelling).front()->effect == Effect::setting)
+        if (all.empty() && command_.table->find_flag(spelling).front()->effect == Effect::setting)
             throw Error(where_ + spelling + " needs a value");
         return all;
     }
 
     bool is_known_flag(const std::string& word) const {
-        return is_flag(word) && !command_.table.find_flag(word.substr(0, word.find('='))).empty();
+        return is_flag(word) && !command_.table->find_flag(word.substr(0, word.find('='))).empty();
     }
 
     void unknown(const std::string& spelling, std::optional<std::string> value) {
@@ -184,9 +184,9 @@ private:
     }
 
     void positional(const std::string& word) {
-        const std::string& setting = command_.program.positional;
+        const std::string& setting = command_.program->positional;
         if (setting.empty() || std::exchange(positional_seen_, true)) return;
-        const auto& options = command_.table.options;
+        const auto& options = command_.table->options;
         const auto option = std::ranges::find(options, setting, &CommandOption::setting);
         reading_.say(setting, word, where_ + quote(word), option == options.end() ? "" : option->names);
     }

@@ -141,11 +141,14 @@ CommandTable parse_command_table(std::string_view text) {
     }
 }
 
-std::vector<CommandTable> command_tables() {
-    std::vector<CommandTable> tables;
-    for (const std::string_view path : embedded::files()) {
-        if (path.starts_with(folder) && path != around) tables.push_back(parse_command_table(*embedded::file(path)));
-    }
+const std::vector<CommandTable>& command_tables() {
+    static const std::vector<CommandTable> tables = [] {
+        std::vector<CommandTable> all;
+        for (const std::string_view path : embedded::files()) {
+            if (path.starts_with(folder) && path != around) all.push_back(parse_command_table(*embedded::file(path)));
+        }
+        return all;
+    }();
     return tables;
 }
 
@@ -153,8 +156,8 @@ std::optional<CommandTable> command_table_of(std::string_view runtime) {
     // Most tables have their runtime's name: only a runtime that shares one has to be looked for.
     if (const auto text = embedded::file(std::string(folder) + std::string(runtime) + ".json"))
         return parse_command_table(*text);
-    for (CommandTable& table : command_tables()) {
-        if (is_of(table, runtime)) return std::move(table);
+    for (const CommandTable& table : command_tables()) {
+        if (is_of(table, runtime)) return table;
     }
     return std::nullopt;
 }

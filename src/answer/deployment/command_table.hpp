@@ -62,7 +62,7 @@ struct CommandTable {
 CommandTable parse_command_table(std::string_view text);
 
 /// The tables of all runtimes.
-std::vector<CommandTable> command_tables();
+const std::vector<CommandTable>& command_tables();
 
 /// The table of a runtime by its id in data/runtimes.json; nothing where it has none.
 std::optional<CommandTable> command_table_of(std::string_view runtime);

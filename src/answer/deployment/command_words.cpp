@@ -52,7 +52,7 @@ std::optional<RuntimeCommand> command_at(const std::vector<CommandTable>& tables
         const CommandProgram* const program = program_at(table, words);
         if (program == nullptr) continue;
         const Words arguments = words.subspan(1 + program->words.size());
-        return RuntimeCommand{table, *program, words.front(), {}, {arguments.begin(), arguments.end()}};
+        return RuntimeCommand{&table, program, words.front(), {}, {arguments.begin(), arguments.end()}};
     }
     return std::nullopt;
 }
@@ -116,7 +116,7 @@ private:
         return find(inner, depth + 1);
     }
 
-    std::vector<CommandTable> tables_ = command_tables();
+    const std::vector<CommandTable>& tables_ = command_tables();
 };
 
 } // namespace

@@ -11,8 +11,8 @@ namespace vramfit {
 
 /// The runtime's own command in a command line: what stands around it is taken away.
 struct RuntimeCommand {
-    CommandTable table;
-    CommandProgram program;
+    const CommandTable* table;                                    ///< one of command_tables()
+    const CommandProgram* program;                                ///< one of its programs
     std::string name;                                             ///< as it was written: "/usr/bin/llama-server"
     std::vector<std::pair<std::string, std::string>> assignments; ///< "env A=B", "A=B", "docker run -e A=B"
     std::vector<std::string> arguments;                           ///< behind the program and its words

@@ -51,10 +51,12 @@ private:
 
     /// The runtime by the options, else by the command, else by the environment.
     std::string runtime() const {
-        const auto said_last = std::find_if(text_.options.rbegin(), text_.options.rend(),
-                                            [](const SettingText& option) { return option.setting == "runtime"; });
-        if (said_last != text_.options.rend()) return said_last->text;
-        if (command_) return command_->program.runtime;
+        for (const auto* const settings : {&text_.options, &text_.settings}) {
+            const auto said = std::find_if(settings->rbegin(), settings->rend(),
+                                           [](const SettingText& setting) { return setting.setting == "runtime"; });
+            if (said != settings->rend()) return said->text;
+        }
+        if (command_) return command_->program->runtime;
         if (const auto said = text_.environment("VRAMFIT_RUNTIME"); said && !said->empty()) return *said;
         return Request{}.runtime;
     }
@@ -62,7 +64,7 @@ private:
     void read() {
         std::optional<CommandTable> table;
         if (command_)
-            table = command_->table;
+            table = *command_->table;
         else
             table = table_of(runtime());
         ReadSettings variables = table ? read_variables(*table, text_.environment, text_.where) : ReadSettings{};
@@ -87,9 +89,12 @@ private:
         layers_.push_back(std::move(assigned.settings));
         layers_.push_back(std::move(keyed.settings));
         layers_.push_back(std::move(argued.settings));
-        Layer options;
-        for (const SettingText& option : text_.options) options.push_back({option});
-        layers_.push_back(std::move(options));
+        for (const auto* const settings : {&text_.settings, &text_.options}) {
+            Layer layer;
+            layer.reserve(settings->size());
+            for (const SettingText& setting : *settings) layer.push_back({setting});
+            layers_.push_back(std::move(layer));
+        }
         note_variables(n_environment - 2, n_environment);
         note_not_understood({&variables, &assigned, &keyed, &argued});
     }
@@ -126,7 +131,7 @@ private:
 
     void add_defaults(std::initializer_list<const ReadSettings*> all) {
         if (!command_) return;
-        std::map<std::string, std::string> defaults = command_->table.defaults;
+        std::map<std::string, std::string> defaults = command_->table->defaults;
         for (const ReadSettings* const read : all)
             for (const auto& [setting, text] : read->defaults) defaults[setting] = text;
         Layer layer;

@@ -1,0 +1,138 @@
+#include "found_deployment.hpp"
+#include "yaml_subset.hpp"
+
+#include "answer/deployment/command_words.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/base/quote.hpp"
+#include "vramfit/base/shell_words.hpp"
+#include "vramfit/base/text.hpp"
+
+#include <map>
+
+namespace vramfit {
+namespace {
+
+using Kind = YamlNode::Kind;
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+/// "line 7: ..." of the YAML reader becomes "compose.yaml:7: ...".
+std::shared_ptr<const YamlNode> parsed(std::string_view text, const std::string& file) {
+    try {
+        return parse_yaml(text);
+    } catch (const Error& error) {
+        std::string message = error.what();
+        constexpr std::string_view line = "line ";
+        if (message.starts_with(line)) throw Error(file + ":" + message.substr(line.size()));
+        throw Error(file + ": " + message);
+    }
+}
+
+/// A command as a text or as a list of words.
+std::vector<std::string> words_of(const YamlNode* node, const Environment& environment) {
+    std::vector<std::string> words;
+    if (node == nullptr) return words;
+    if (node->kind == Kind::scalar) return shell_words(expanded(node->text, environment));
+    for (const auto& item : node->items)
+        if (item->kind == Kind::scalar) words.push_back(expanded(item->text, environment));
+    return words;
+}
+
+/// Variables as a mapping or as a list of "A=B".
+Variables variables_of(const YamlNode* node, const Environment& environment) {
+    Variables variables;
+    if (node == nullptr) return variables;
+    for (const auto& [name, value] : node->entries)
+        if (value->kind == Kind::scalar) variables[name] = expanded(value->text, environment);
+    for (const auto& item : node->items) {
+        if (item->kind != Kind::scalar) continue;
+        if (auto said = assignment(expanded(item->text, environment))) variables[said->first] = said->second;
+    }
+    return variables;
+}
+
+Environment environment_of(Variables variables) {
+    return [variables = std::move(variables)](std::string_view name) -> std::optional<std::string> {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+    };
+}
+
+/// Of a map's own entries, those that are maps themselves.
+std::vector<std::pair<std::string, const YamlNode*>> maps_under(const YamlNode& root, std::string_view key) {
+    std::vector<std::pair<std::string, const YamlNode*>> maps;
+    const YamlNode* const all = root.find(key);
+    if (all == nullptr) return maps;
+    for (const auto& [name, value] : all->entries)
+        if (value->kind == Kind::map) maps.emplace_back(name, value.get());
+    return maps;
+}
+
+std::size_t line_of(const YamlNode& map, std::initializer_list<std::string_view> keys) {
+    for (const std::string_view key : keys)
+        if (const YamlNode* const node = map.find(key); node != nullptr && node->line > 0) return node->line;
+    return map.line;
+}
+
+/// llama-swap leaves out lines that begin with '#' (docs/configuration.md).
+std::string without_comment_lines(const std::string& text) {
+    std::string result;
+    for (const FileLine& line : file_lines(text))
+        if (!trimmed(line.text).starts_with('#')) result += std::string(line.text) + "\n";
+    return result;
+}
+
+} // namespace
+
+FoundDeployments in_compose(std::string_view text, const std::string& file, const Environment& environment) {
+    FoundDeployments found;
+    const auto root = parsed(text, file);
+    for (const auto& [name, service] : maps_under(*root, "services")) {
+        std::vector<std::string> words = words_of(service->find("entrypoint"), environment);
+        const auto command = words_of(service->find("command"), environment);
+        const bool own_entry = !words.empty();
+        words.insert(words.end(), command.begin(), command.end());
+        if (!own_entry) words = command_of_image(expanded(service->text_of("image"), environment), command);
+        if (!has_runtime_command(words)) continue;
+        FoundDeployment deployment;
+        deployment.name = name;
+        deployment.line = line_of(*service, {"command", "entrypoint", "image"});
+        deployment.text.command = std::move(words);
+        deployment.text.environment = environment_of(variables_of(service->find("environment"), environment));
+        deployment.text.where = place(file, deployment.line);
+        if (service->find("env_file") != nullptr)
+            deployment.notes.emplace_back("env_file is not read: its variables do not count");
+        found.push_back(std::move(deployment));
+    }
+    return found;
+}
+
+FoundDeployments in_llama_swap(std::string_view text, const std::string& file, const Environment& environment) {
+    FoundDeployments found;
+    const auto root = parsed(text, file);
+    Variables macros = variables_of(root->find("macros"), empty_environment());
+    macros.emplace("PORT", "5800"); // llama-swap's own startPort
+    for (const auto& [name, model] : maps_under(*root, "models")) {
+        const YamlNode* const cmd = model->find("cmd");
+        if (cmd == nullptr) throw Error(place(file, model->line) + "the model " + quote(name) + " has no cmd");
+        Variables own = macros;
+        for (auto& [key, value] : variables_of(model->find("macros"), empty_environment())) own[key] = value;
+        own["MODEL_ID"] = name;
+        const Environment known = [&](std::string_view variable) -> std::optional<std::string> {
+            if (const auto macro = own.find(variable); macro != own.end()) return macro->second;
+            return variable.starts_with("env.") ? environment(variable.substr(4)) : std::nullopt;
+        };
+        // A macro may hold others.
+        std::string command = without_comment_lines(cmd->text);
+        for (int i = 0; i < 4 && command.size() < 65536; ++i) command = expanded(command, known);
+        FoundDeployment deployment;
+        deployment.name = name;
+        deployment.line = cmd->line;
+        deployment.text.where = place(file, deployment.line);
+        deployment.text.command = shell_words(command);
+        deployment.text.environment = environment_of(variables_of(model->find("env"), environment));
+        found.push_back(std::move(deployment));
+    }
+    return found;
+}
+
+} // namespace vramfit
