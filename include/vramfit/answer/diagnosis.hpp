@@ -127,9 +127,7 @@ struct ComparedFigure {
     std::uint64_t rounding = 0; ///< by which the log's figures may be off
     std::string reason;         ///< why they differ, where that is known
 
-    bool equal() const {
-        return (logged > predicted ? logged - predicted : predicted - logged) <= rounding;
-    }
+    bool equal() const { return (logged > predicted ? logged - predicted : predicted - logged) <= rounding; }
 };
 
 struct Comparison {

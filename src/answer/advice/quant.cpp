@@ -3,6 +3,8 @@
 #include "answer/command.hpp"
 #include "vramfit/model/file_type.hpp"
 
+#include <algorithm>
+
 namespace vramfit {
 namespace {
 
