@@ -11,6 +11,7 @@
 
 namespace vramfit {
 
+inline constexpr const char* all_runtimes = "all";  ///< of Request::runtime, where they are to be compared (solve)
 inline constexpr std::int64_t gpu_layers_all = -1;  ///< of Request::n_gpu_layers
 inline constexpr std::int64_t gpu_layers_auto = -2; ///< as many as llama.cpp's own `--fit` would take
 

@@ -19,7 +19,7 @@ namespace vramfit {
 ///     ctx, gpu (and quant)     the models of the catalog that fit, largest first
 ///
 /// A GGUF file has its quantization with it: where there is one of them, its table has one row. Request::table asks for a
-/// table where the question is complete without.
+/// table where the question is complete without. With the runtime `all_runtimes` a complete question has a row a runtime.
 using Solution = std::variant<Answer, Table>;
 
 /// Answers a question and looks for what it leaves open. Throws Error as `answer` does, and where too much is left open.

@@ -47,10 +47,17 @@ Solution solve(const Request& request, const ModelSources& sources) {
             "--family, --license, --min-params, --moe and --sort choose between models: leave them or the model out");
     SourcedRequest sourced = with_source(request, sources);
     Estimator estimator(std::move(sourced.model));
+    const bool all = request.runtime == all_runtimes;
     // An engine that reads checkpoints loads a model as it is published.
     const bool has_quant =
-        request.quant || !estimator.model().file_type.empty() || find_runtime(request.runtime).serving;
-    if (has_quant && !request.gpus.empty() && !request.table) return answer(sourced, estimator);
+        request.quant || !estimator.model().file_type.empty() || (!all && find_runtime(request.runtime).serving);
+    const bool complete = has_quant && !request.gpus.empty() && !request.table;
+    if (all) {
+        if (!complete)
+            throw Error("--runtime all compares one deployment: give model, quantization and GPU, and no table");
+        return runtimes_compared(sourced, estimator);
+    }
+    if (complete) return answer(sourced, estimator);
     Table table = table_of(sourced.request, estimator, has_quant);
     table.notes.insert(table.notes.end(), sourced.notes.begin(), sourced.notes.end());
     return table;

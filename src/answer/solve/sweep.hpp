@@ -1,6 +1,7 @@
 #pragma once
 
 #include "answer/judge.hpp"
+#include "answer/source_request.hpp"
 #include "vramfit/answer/table.hpp"
 
 #include <cstdint>
@@ -55,6 +56,8 @@ Table quants_by_context(const Request& request, Estimator& estimator);
 Table caches_by_context(const Request& request, Estimator& estimator);
 /// The GPUs of the catalog that hold it.
 Table gpus_that_hold(const Request& request, Estimator& estimator);
+/// Every runtime, by its own rules.
+Table runtimes_compared(const SourcedRequest& asked, Estimator& estimator);
 /// The models of the catalogs that fit.
 Table models_that_fit(const Request& request, const ModelSources& sources);
 
