@@ -3,6 +3,8 @@
 #include "cli/json.hpp"
 #include "cli/layout.hpp"
 #include "cli/listing.hpp"
+#include "cli/text_table.hpp"
+#include "vramfit/base/quote.hpp"
 
 #include <algorithm>
 
@@ -35,8 +37,8 @@ std::string gpus_of(const Answer& answer) {
     return answer.devices.size() == 1 ? first : std::to_string(answer.devices.size()) + "x" + first;
 }
 
-TableRow table_row(const CheckedDeployment& row) {
-    TableRow result;
+TextRow text_row(const CheckedDeployment& row) {
+    TextRow result;
     std::string below;
     const auto add = [&](const std::string& text) { below += (below.empty() ? "" : "; ") + text; };
     if (!row.answer) {
@@ -62,6 +64,8 @@ TableRow table_row(const CheckedDeployment& row) {
         for (const std::string& note : *notes) add(note);
     result.below = (row.name.empty() ? "" : row.name + ": ") + below;
     if (below.empty()) result.below = row.name;
+    result.below = printable(result.below);
+    for (std::string& cell : result.cells) cell = printable(cell);
     return result;
 }
 
@@ -131,11 +135,12 @@ Json json_of(const CheckedDeployment& row) {
 } // namespace
 
 std::string render_check_text(const std::vector<CheckedDeployment>& rows, const Terminal& terminal) {
-    const std::vector<Column> columns{{"where"}, {"model"}, {"quant"}, {"context", true}, {"needs", true}, {"verdict"}};
-    std::vector<TableRow> lines;
+    const std::vector<TextColumn> columns{{"where"},         {"model"},       {"quant"},
+                                          {"context", true}, {"needs", true}, {"verdict"}};
+    std::vector<TextRow> lines;
     lines.reserve(rows.size());
-    for (const CheckedDeployment& row : rows) lines.push_back(table_row(row));
-    return table(columns, lines, terminal);
+    for (const CheckedDeployment& row : rows) lines.push_back(text_row(row));
+    return text_table(columns, lines, terminal);
 }
 
 std::string render_check_json(const std::vector<CheckedDeployment>& rows) {

@@ -1,5 +1,7 @@
 #include "sweep.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/memory/runtime.hpp"
+#include "vramfit/model/weight_format.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -19,10 +21,18 @@ bool has_windows(const Answer& answer) {
     });
 }
 
+/// Does the runtime load weights of that quantization?
+bool reads(const RuntimeProfile& runtime, const std::optional<std::string>& quant) {
+    if (!runtime.serving || !quant) return true;
+    const WeightFormat* const format = weight_format_named(*quant);
+    return format != nullptr && std::ranges::count(runtime.serving->formats, format->id) > 0;
+}
+
 /// What of the runtime's own rules makes its figures differ from those of the first row.
 std::string why(const Request& request, const RuntimeProfile& runtime, const Answer& answer, const Answer& first) {
     std::string list;
     const EffectiveSettings& s = answer.settings;
+    if (!reads(runtime, request.quant)) add(list, s.quant);
     if (runtime.reserve == RuntimeProfile::Reserve::share) add(list, "share of the card");
     if (runtime.reserve == RuntimeProfile::Reserve::growing) add(list, "grows with text");
     if (!request.n_ctx && !runtime.fits_ctx) add(list, "own ctx");
@@ -71,6 +81,8 @@ Table runtimes_compared(const SourcedRequest& asked, Estimator& estimator) {
     std::optional<Answer> first;
     for (const RuntimeProfile& runtime : runtimes()) {
         tried.request.runtime = runtime.id;
+        // An engine that reads checkpoints has the model as it is published, where it does not know the quantization.
+        tried.request.quant = reads(runtime, asked.request.quant) ? asked.request.quant : std::nullopt;
         TableRow& row = table.rows.emplace_back();
         try {
             Answer found = answer(tried, estimator);
