@@ -153,6 +153,7 @@ Json json_of(const Suggestion& suggestion) {
             {"summary", suggestion.summary},
             {"set", set},
             {"verdict", name_of(suggestion.verdict)},
+            {"saved", suggestion.saved},
             {"flags", suggestion.flags},
             {"command", suggestion.command}};
 }

@@ -5,6 +5,7 @@
 #include "vramfit/base/quote.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace vramfit::cli {
 namespace {
@@ -276,14 +277,24 @@ std::string failure_text(const Answer& answer) {
            wrapped("    ", failure.message);
 }
 
+/// "  -4.3 GiB  ": what is saved where it is short.
+std::string saved_text(const Suggestion& suggestion) {
+    constexpr std::size_t width = 10;
+    return pad_left(suggestion.saved > 0 ? "-" + size_text(suggestion.saved) : "", width) + "  ";
+}
+
 std::string suggestions_text(const Answer& answer, const Terminal& terminal) {
     if (answer.suggestions.empty()) return "";
+    const std::size_t n_shown = std::min(answer.suggestions.size(), most_suggestions);
+    const std::span shown(answer.suggestions.data(), n_shown);
+    const bool any_saved = std::any_of(shown.begin(), shown.end(), [](const Suggestion& s) { return s.saved > 0; });
     std::string text = "\n  what helps:\n";
-    for (std::size_t i = 0; i < std::min(answer.suggestions.size(), most_suggestions); ++i) {
-        const Suggestion& suggestion = answer.suggestions[i];
+    for (const Suggestion& suggestion : shown) {
         std::vector<std::string> pieces = words_of(suggestion.summary + (suggestion.flags.empty() ? "" : ":"));
         for (const std::string& flag : with_values(suggestion.flags)) pieces.push_back(printable(flag));
-        text += wrapped("    " + pad_right(word_of(suggestion.verdict, terminal), 7), pieces);
+        text += wrapped("    " + pad_right(word_of(suggestion.verdict, terminal), 7) +
+                            (any_saved ? saved_text(suggestion) : ""),
+                        pieces);
     }
     return text;
 }

@@ -111,6 +111,7 @@ TEST_CASE("JSON: every key in its order") {
         "n_ctx": 15104
       },
       "verdict": "fit",
+      "saved": 2333343744,
       "flags": [
         "-c",
         "15104"
@@ -119,12 +120,13 @@ TEST_CASE("JSON: every key in its order") {
     },
     {
       "kind": "cache_type",
-      "summary": "the KV cache in q8_0 (close to lossless)",
+      "summary": "the KV cache in q8_0 (close to lossless; needs flash attention)",
       "set": {
         "cache_type_k": "q8_0",
         "cache_type_v": "q8_0"
       },
       "verdict": "tight",
+      "saved": 2013265920,
       "flags": [
         "-ctk",
         "q8_0",

@@ -51,8 +51,9 @@ llama3.1-8b  Q4_K_M  ctx 32768  KV f16                            8GB, llama.cpp
     to allocate buffer for kv cache
 
   what helps:
-    FIT    a context of 15104 instead of 32768: -c 15104
-    TIGHT  the KV cache in q8_0 (close to lossless): -ctk q8_0 -ctv q8_0
+    FIT      -2.2 GiB  a context of 15104 instead of 32768: -c 15104
+    TIGHT    -1.9 GiB  the KV cache in q8_0 (close to lossless; needs flash
+                       attention): -ctk q8_0 -ctv q8_0
 
   run: llama-server -m MODEL.gguf -c 15104 -ngl 99
 )" + 1);
@@ -100,7 +101,7 @@ llama3.1-8b  Q4_K_M  ctx 32768  KV f16                   4GB, rtx3090, llama.cpp
 TEST_CASE("text: the verdict has its colour, and nothing but colour differs") {
     const std::string colored = render_text(failing_answer(), utf8_pipe().with(cli::ColorMode::always));
     CHECK(contains(colored, "\033[1;31mOOM\033[0m   9.2 of 8.0 GiB"));
-    CHECK(contains(colored, "    \033[1;32mFIT\033[0m    a context of 15104"));
+    CHECK(contains(colored, "    \033[1;32mFIT\033[0m      -2.2 GiB  a context of 15104"));
     std::string plain;
     for (std::size_t i = 0; i < colored.size(); ++i) {
         if (colored[i] == '\033')

@@ -93,13 +93,15 @@ inline Answer failing_answer() {
     ctx.set = {{"n_ctx", std::uint64_t{15104}}};
     ctx.verdict = Verdict::fit;
     ctx.flags = {"-c", "15104"};
+    ctx.saved = (32768 - 15104) * 129 * kib; // 128 KiB of cache a token and 1 KiB of compute buffer
     ctx.command = "llama-server -m MODEL.gguf -c 15104 -ngl 99";
     Suggestion cache;
     cache.kind = "cache_type";
-    cache.summary = "the KV cache in q8_0 (close to lossless)";
+    cache.summary = "the KV cache in q8_0 (close to lossless; needs flash attention)";
     cache.set = {{"cache_type_k", std::string("q8_0")}, {"cache_type_v", std::string("q8_0")}};
     cache.verdict = Verdict::tight;
     cache.flags = {"-ctk", "q8_0", "-ctv", "q8_0"};
+    cache.saved = 4 * gib / 32 * 15; // 34 bytes of 64
     cache.command = "llama-server -m MODEL.gguf -c 32768 -ngl 99 -ctk q8_0 -ctv q8_0";
     a.suggestions = {ctx, cache};
     return a;

@@ -76,7 +76,7 @@ struct Suggestion {
     Verdict verdict = Verdict::fit;                        ///< after the change
     std::vector<std::string> flags; ///< of the runtime, what is to be added or changed: {"-c", "65536"}
     std::string command;            ///< the whole command line of the runtime with the change
-    std::uint64_t saved = 0;        ///< bytes on the worst device
+    std::uint64_t saved = 0;        ///< bytes on the device that misses most, or of the computer's memory
     Request request;                ///< the question with the change made: asking it gives `verdict`
 };
 

@@ -60,7 +60,23 @@ bool Advisor::leaves_device(const Trial& trial) const {
     return n_attention > 0 && trial.estimate.n_splits >= before + n_attention;
 }
 
-void Advisor::keep(const Change& change, const Trial& trial) {
+/// On the device that misses most; of the computer's memory where that alone is short.
+std::uint64_t Advisor::saved(const Trial& trial) const {
+    if (base_.verdict == Verdict::refused) return 0; // there is no compute buffer to compare with
+    const auto index = static_cast<std::size_t>(&worst() - base_.devices.data());
+    std::uint64_t before = base_.devices[index].required;
+    std::uint64_t after = trial.devices[index].required;
+    const bool ram_is_short = base_.ram && std::ranges::all_of(base_.devices, [&](const DeviceAnswer& device) {
+                                  return device.verdict < base_.ram->verdict;
+                              });
+    if (ram_is_short) {
+        before = base_.ram->required;
+        after = trial.ram->required;
+    }
+    return before > after ? before - after : 0;
+}
+
+void Advisor::keep(const Change& change, const Trial& trial, const Judge& judge) {
     if (!change.possible || !helps(trial.verdict)) return;
     Suggestion s;
     s.kind = change.kind;
@@ -68,13 +84,9 @@ void Advisor::keep(const Change& change, const Trial& trial) {
     s.set = change.set;
     s.verdict = trial.verdict;
     s.flags = change.flags;
-    s.command = command_line(judge_, change.request,
+    s.command = command_line(judge, change.request,
                              change.file.empty() ? model_file(runtime(), model(), change.request) : change.file);
-    const auto index = static_cast<std::size_t>(&worst() - base_.devices.data());
-    const std::uint64_t before = base_.devices[index].required;
-    const std::uint64_t after = trial.devices[index].required;
-    // A refused base has no compute buffer to compare with.
-    s.saved = base_.verdict != Verdict::refused && before > after ? before - after : 0;
+    s.saved = saved(trial);
     s.request = change.request;
     kept_.push_back(std::move(s));
 }
@@ -95,17 +107,20 @@ Verdict Advisor::consider(const Change& change) {
 std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial& base, const MaxContext& largest) {
     if (base.verdict == Verdict::fit) return {};
     Advisor advisor(judge, request, base, largest);
+    advise_flash_attention(advisor);
     advise_context(advisor);
     advise_cache_types(advisor);
-    advise_flash_attention(advisor);
     advise_ram(advisor);
     advise_companions(advisor);
     advise_slots(advisor);
     advise_ubatch(advisor);
-    advise_quant(advisor);
+    advise_quant(advisor, Loss::little);
     advise_pairs(advisor);
     advise_experts(advisor);
+    advise_quant(advisor, Loss::much);
     advise_gpu_layers(advisor);
+    advise_sibling(advisor);
+    advise_more_gpus(advisor);
     std::vector<Suggestion> suggestions = advisor.take();
     if (request.strict)
         std::stable_partition(suggestions.begin(), suggestions.end(),

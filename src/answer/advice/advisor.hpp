@@ -24,6 +24,9 @@ struct Change {
     void write(const RuntimeProfile& runtime, std::string_view setting, const std::string& value = "");
 };
 
+/// How much quality smaller weights cost: `much` below three bits a weight, where a slower answer is the better one.
+enum class Loss : std::uint8_t { little, much };
+
 /// Both changes at once; the second was made to the request of the first.
 Change both(const Change& first, const Change& second);
 
@@ -61,7 +64,9 @@ public:
     /// Tries the change and keeps it where it helps. Returns the verdict that it gives.
     Verdict consider(const Change& change);
     /// Keeps a change that was tried, where it helps.
-    void keep(const Change& change, const Trial& trial);
+    void keep(const Change& change, const Trial& trial) { keep(change, trial, judge_); }
+    /// The same of a change that another judge tried: of another model, or of more devices.
+    void keep(const Change& change, const Trial& trial, const Judge& judge);
     /// Would attention run on the CPU, where it did not before? The device has no kernel for it then, and it fits at
     /// the price of a crawl.
     bool leaves_device(const Trial& trial) const;
@@ -70,6 +75,8 @@ public:
     std::vector<Suggestion> take() { return std::move(kept_); }
 
 private:
+    std::uint64_t saved(const Trial& trial) const;
+
     Judge& judge_;
     const Request& request_;
     const Trial& base_;
@@ -84,13 +91,18 @@ void advise_cache_types(Advisor& advisor);
 void advise_flash_attention(Advisor& advisor);
 void advise_slots(Advisor& advisor);
 void advise_ubatch(Advisor& advisor);
-void advise_quant(Advisor& advisor);
+/// File types that lose little, or those with less than three bits a weight.
+void advise_quant(Advisor& advisor, Loss loss);
 /// Projector and draft: elsewhere, smaller, or left out.
 void advise_companions(Advisor& advisor);
 /// More on the devices, where the computer's own memory is short.
 void advise_ram(Advisor& advisor);
 void advise_experts(Advisor& advisor);
 void advise_gpu_layers(Advisor& advisor);
+/// A smaller model of the same family, out of the catalog.
+void advise_sibling(Advisor& advisor);
+/// A second card of the same kind.
+void advise_more_gpus(Advisor& advisor);
 /// Two changes at once, for where none alone helps that leaves the whole model on the devices.
 void advise_pairs(Advisor& advisor);
 
@@ -104,8 +116,8 @@ Change quant_change(const Advisor& advisor, Request request, FileType type);
 Change experts_change(const Advisor& advisor, std::uint64_t n_layers, std::string summary);
 Change layers_change(const Advisor& advisor, std::uint64_t n_layers, std::string summary);
 
-/// The file types that people publish and that are smaller than the base's, largest first, those alone that can be made.
-/// Each with its exact size.
-std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advisor);
+/// The file types that people publish, that lose so much and are smaller than the base's, largest first, those alone
+/// that can be made. Each with its exact size.
+std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advisor, Loss loss);
 
 } // namespace vramfit

@@ -19,8 +19,9 @@ bool is_smaller(TensorType type, const Settings& settings) {
 std::string loss_of(TensorType type) {
     switch (type) {
     case TensorType::f16: return "";
-    case TensorType::q8_0: return " (close to lossless)";
-    default: return " (some loss of quality)";
+    // llama-context.cpp refuses a quantized V cache without flash attention.
+    case TensorType::q8_0: return " (close to lossless; needs flash attention)";
+    default: return " (some loss of quality; needs flash attention)";
     }
 }
 
@@ -36,8 +37,6 @@ Change cache_type_change(const Advisor& advisor, Request request, TensorType typ
     change.write(advisor.runtime(), "cache_type_v", name);
     request.type_k = request.type_v = type;
     if (traits(type).quantized && request.flash_attn == FlashAttention::off) {
-        // llama-context.cpp refuses a quantized V cache without flash attention.
-        change.summary += ", with flash attention, which it needs";
         change.set.emplace_back("flash_attn", true);
         change.write(advisor.runtime(), "flash_attn", "on");
         request.flash_attn = FlashAttention::on;

@@ -18,7 +18,7 @@ bool is_useful(const Advisor& advisor, const Suggestion& suggestion) {
 /// The largest file type with which `make(type)` fits. `other`: what the other change alone gives.
 template <typename Make>
 std::optional<Change> largest_quant(Advisor& advisor, const Trial& other, Make make) {
-    for (const auto& [type, bytes] : smaller_file_types(advisor)) {
+    for (const auto& [type, bytes] : smaller_file_types(advisor, Loss::little)) {
         if (!advisor.weights_may_help(other, bytes, Verdict::fit)) continue;
         Change change = make(type);
         const Trial trial = advisor.judge().attempt(change.request);

@@ -2,17 +2,28 @@
 
 #include "answer/command.hpp"
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 namespace vramfit {
 namespace {
 
 /// The file types that people publish, largest first: what is not among them must be made by hand.
-constexpr std::array published{
-    FileType::q8_0,   FileType::q6_k,   FileType::q5_k_m, FileType::q5_k_s,  FileType::q4_k_m, FileType::q4_k_s,
-    FileType::iq4_xs, FileType::q3_k_l, FileType::q3_k_m, FileType::iq3_m,   FileType::q3_k_s, FileType::iq3_xxs,
-    FileType::q2_k,   FileType::iq2_m,  FileType::iq2_xs, FileType::iq2_xxs, FileType::iq1_m,  FileType::iq1_s,
+constexpr std::array losing_little{
+    FileType::q8_0,   FileType::q6_k,   FileType::q5_k_m, FileType::q5_k_s, FileType::q4_k_m, FileType::q4_k_s,
+    FileType::iq4_xs, FileType::q3_k_l, FileType::q3_k_m, FileType::iq3_m,  FileType::q3_k_s, FileType::iq3_xxs,
 };
+constexpr std::array losing_much{
+    FileType::q2_k, FileType::iq2_m, FileType::iq2_xs, FileType::iq2_xxs, FileType::iq1_m, FileType::iq1_s,
+};
+
+std::span<const FileType> published(Loss loss) {
+    if (loss == Loss::little) return losing_little;
+    return losing_much;
+}
+
+bool loses_much(FileType type) { return std::ranges::find(losing_much, type) != losing_much.end(); }
 
 } // namespace
 
@@ -20,7 +31,7 @@ Change quant_change(const Advisor& advisor, Request request, FileType type) {
     const std::string name(traits(type).name);
     Change change;
     change.kind = "quant";
-    change.summary = "weights in " + name;
+    change.summary = "weights in " + name + (loses_much(type) ? " (much loss of quality)" : "");
     change.set = {{"quant", name}};
     change.file = model_file(advisor.runtime(), request, type);
     if (advisor.runtime().can_set("model")) change.write(advisor.runtime(), "model", change.file);
@@ -29,12 +40,12 @@ Change quant_change(const Advisor& advisor, Request request, FileType type) {
     return change;
 }
 
-std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advisor) {
+std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advisor, Loss loss) {
     std::vector<std::pair<FileType, std::uint64_t>> types;
     if (!advisor.model().file_type.empty()) return types; // a file holds what it holds
     const bool imatrix = advisor.request().imatrix;
     std::uint64_t last = advisor.base().estimate.tensor_bytes;
-    for (const FileType type : published) {
+    for (const FileType type : published(loss)) {
         if (advisor.judge().estimator().quant_refusal(type, imatrix)) continue;
         const std::uint64_t bytes = advisor.judge().estimator().tensor_bytes(type, imatrix);
         if (bytes >= last) continue;
@@ -44,11 +55,16 @@ std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advi
     return types;
 }
 
-void advise_quant(Advisor& advisor) {
+void advise_quant(Advisor& advisor, Loss loss) {
     if (advisor.base().verdict == Verdict::refused || !advisor.may_help(advisor.worst().memory.weights)) return;
-    const Verdict easiest = advisor.base().verdict == Verdict::oom ? Verdict::tight : Verdict::fit;
+    // What loses less may have been found already.
     bool tight = false;
-    for (const auto& [type, bytes] : smaller_file_types(advisor)) {
+    for (const Suggestion& s : advisor.kept()) {
+        if (s.kind == "quant" && s.verdict == Verdict::fit) return;
+        tight = tight || s.kind == "quant";
+    }
+    const Verdict easiest = advisor.base().verdict == Verdict::oom ? Verdict::tight : Verdict::fit;
+    for (const auto& [type, bytes] : smaller_file_types(advisor, loss)) {
         if (!advisor.weights_may_help(advisor.base(), bytes, tight ? Verdict::fit : easiest)) continue;
         const Change change = quant_change(advisor, advisor.request(), type);
         const Trial trial = advisor.judge().attempt(change.request);

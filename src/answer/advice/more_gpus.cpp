@@ -1,0 +1,50 @@
+#include "advisor.hpp"
+
+#include "vramfit/hardware/detect.hpp"
+#include "vramfit/hardware/device.hpp"
+
+#include <algorithm>
+
+namespace vramfit {
+namespace {
+
+constexpr std::size_t most_cards = 4; // that boards commonly take
+
+/// Can there be more of the kind: cards of one name, each one device, with memory of their own? Those of this machine
+/// are what they are.
+bool can_be_more(const Advisor& advisor, const std::vector<Device>& devices) {
+    const Request& request = advisor.request();
+    const Device& first = devices.front();
+    return !first.unified && request.tensor_split.empty() && std::ranges::none_of(request.gpus, means_this_machine) &&
+           std::ranges::all_of(devices, [&](const Device& device) { return device.name == first.name; }) &&
+           parse_gpu_spec(first.name).size() == 1;
+}
+
+Change gpus_change(const Advisor& advisor, const std::string& name, std::size_t now, std::size_t n) {
+    const std::string spec = std::to_string(n) + "x" + name;
+    Change change;
+    change.kind = "gpu";
+    change.summary = n == 2 ? "a second " + name + " GPU"
+                            : std::to_string(n) + " GPUs of " + name + " instead of " + std::to_string(now);
+    change.set = {{"gpu", spec}}; // llama.cpp uses every GPU that it sees: no flag is needed
+    change.request = advisor.request();
+    change.request.gpus = {spec};
+    return change;
+}
+
+} // namespace
+
+void advise_more_gpus(Advisor& advisor) {
+    const std::vector<Device>& devices = advisor.judge().devices();
+    if (advisor.base().verdict == Verdict::refused || !can_be_more(advisor, devices)) return;
+    const std::size_t now = devices.size();
+    for (std::size_t n = now + 1; n <= most_cards; n = n < most_cards ? most_cards : n + 1) {
+        const Change change = gpus_change(advisor, devices.front().name, now, n);
+        Judge judge(change.request, advisor.judge().estimator());
+        const Trial trial = judge.attempt(change.request);
+        if (!advisor.leaves_device(trial)) advisor.keep(change, trial, judge);
+        if (trial.verdict == Verdict::fit) return;
+    }
+}
+
+} // namespace vramfit
