@@ -2,6 +2,7 @@
 
 #include "vramfit/hardware/detect.hpp"
 #include "vramfit/hardware/device.hpp"
+#include "vramfit/hardware/gpu_catalog.hpp"
 
 #include <algorithm>
 
@@ -10,12 +11,17 @@ namespace {
 
 constexpr std::size_t most_cards = 4; // that boards commonly take
 
-/// Can there be more of the kind: cards of one name, each one device, with memory of their own? Those of this machine
-/// are what they are.
+/// A card that is plugged in, or a bare size.
+bool is_card(const Device& device) {
+    const std::vector<GpuInfo> known = match_gpus(device.name);
+    return !device.unified && std::ranges::none_of(known, [](const GpuInfo& gpu) { return gpu.kind == "laptop"; });
+}
+
+/// Can there be more of the kind: cards of one name, each one device? Those of this machine are what they are.
 bool can_be_more(const Advisor& advisor, const std::vector<Device>& devices) {
     const Request& request = advisor.request();
     const Device& first = devices.front();
-    return !first.unified && request.tensor_split.empty() && std::ranges::none_of(request.gpus, means_this_machine) &&
+    return is_card(first) && request.tensor_split.empty() && std::ranges::none_of(request.gpus, means_this_machine) &&
            std::ranges::all_of(devices, [&](const Device& device) { return device.name == first.name; }) &&
            parse_gpu_spec(first.name).size() == 1;
 }
@@ -24,8 +30,8 @@ Change gpus_change(const Advisor& advisor, const std::string& name, std::size_t 
     const std::string spec = std::to_string(n) + "x" + name;
     Change change;
     change.kind = "gpu";
-    change.summary = n == 2 ? "a second " + name + " GPU"
-                            : std::to_string(n) + " GPUs of " + name + " instead of " + std::to_string(now);
+    change.summary =
+        n == 2 ? "a second " + name : std::to_string(n) + " x " + name + " instead of " + std::to_string(now);
     change.set = {{"gpu", spec}}; // llama.cpp uses every GPU that it sees: no flag is needed
     change.request = advisor.request();
     change.request.gpus = {spec};
@@ -42,8 +48,9 @@ void advise_more_gpus(Advisor& advisor) {
         const Change change = gpus_change(advisor, devices.front().name, now, n);
         Judge judge(change.request, advisor.judge().estimator());
         const Trial trial = judge.attempt(change.request);
-        if (!advisor.leaves_device(trial)) advisor.keep(change, trial, judge);
-        if (trial.verdict == Verdict::fit) return;
+        if (trial.verdict != Verdict::fit || advisor.leaves_device(trial)) continue;
+        advisor.keep(change, trial, judge);
+        return;
     }
 }
 

@@ -57,12 +57,10 @@ std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advi
 
 void advise_quant(Advisor& advisor, Loss loss) {
     if (advisor.base().verdict == Verdict::refused || !advisor.may_help(advisor.worst().memory.weights)) return;
-    // What loses less may have been found already.
-    bool tight = false;
-    for (const Suggestion& s : advisor.kept()) {
-        if (s.kind == "quant" && s.verdict == Verdict::fit) return;
-        tight = tight || s.kind == "quant";
-    }
+    // Beside what loses less, a tight fit at the price of much is no help.
+    const auto fits = [](const Suggestion& s) { return s.kind == "quant" && s.verdict == Verdict::fit; };
+    if (std::ranges::any_of(advisor.kept(), fits)) return;
+    bool tight = loss == Loss::much && !advisor.kept().empty();
     const Verdict easiest = advisor.base().verdict == Verdict::oom ? Verdict::tight : Verdict::fit;
     for (const auto& [type, bytes] : smaller_file_types(advisor, loss)) {
         if (!advisor.weights_may_help(advisor.base(), bytes, tight ? Verdict::fit : easiest)) continue;
