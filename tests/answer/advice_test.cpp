@@ -179,6 +179,30 @@ TEST_CASE("a mixture of experts keeps some on the CPU, the fewest that do") {
     CHECK(find_kind(answer(llama_8b(131072, "12GB")), "n_cpu_moe") == nullptr);
 }
 
+TEST_CASE("where even all experts on the CPU leave too little, a smaller cache or context goes with them") {
+    // 48 layers x 2 x 4 heads x 128 x 2 bytes are 96 KiB a token: 24 GiB at 262144, twice the card.
+    const Answer a = answer(question("qwen3-coder-30b-a3b", "q4_k_m", 262144, "12GB"));
+    const Suggestion* pair = find_kind(a, "n_cpu_moe");
+    REQUIRE(pair);
+    CHECK(pair->verdict == Verdict::fit);
+    REQUIRE(pair->set.size() == 2);
+    CHECK(*set_value<std::uint64_t>(*pair, "n_cpu_moe") == 48);
+    REQUIRE(set_value<std::uint64_t>(*pair, "n_ctx"));
+    Request more = pair->request;
+    *more.n_ctx += 256;
+    CHECK(answer(more).verdict != Verdict::fit);
+
+    // 12 GiB of cache at 131072 are 6.4 in q8_0, and 96 KiB x 131072 leave no room for anything else on 12 GB.
+    const Answer half = answer(question("qwen3-coder-30b-a3b", "q4_k_m", 131072, "12GB"));
+    const Suggestion* cache = find_kind(half, "n_cpu_moe");
+    REQUIRE(cache);
+    CHECK(cache->verdict == Verdict::fit);
+    REQUIRE(set_value<std::string>(*cache, "cache_type_k"));
+    Request fewer = cache->request;
+    fewer.n_cpu_moe -= 1;
+    CHECK(answer(fewer).verdict != Verdict::fit);
+}
+
 TEST_CASE("as many layers stay on the GPU as fit") {
     const Answer a = answer(question("llama3.3-70b", "q4_k_m", 8192, "24GB"));
     const Suggestion* layers = find_kind(a, "gpu_layers");
@@ -244,6 +268,36 @@ TEST_CASE("where a tight fit is a failure, what gives a fit comes first") {
     CHECK(answer(request).command == "llama-server -m MODEL.gguf -c 16384 -ngl 99");
     request.strict = true;
     CHECK(answer(request).command == "llama-server -m MODEL.gguf -c 15104 -ngl 99");
+}
+
+TEST_CASE("a smaller model of the family, and more cards of the kind") {
+    const Answer a = answer(question("llama3.3-70b", "q4_k_m", 8192, "rtx4090"));
+    const Suggestion* sibling = find_kind(a, "model");
+    REQUIRE(sibling);
+    CHECK(*set_value<std::string>(*sibling, "model") == "llama3.1-8b"); // out five months before, not CodeLlama 34B
+    CHECK(sibling->command == "llama-server -m llama3.1-8b-Q4_K_M.gguf -c 8192 -ngl 99");
+    const Suggestion* gpu = find_kind(a, "gpu");
+    REQUIRE(gpu);
+    CHECK(*set_value<std::string>(*gpu, "gpu") == "2xrtx4090"); // 39.0 + 2.5 GiB and a little on 2 x 24
+    CHECK(gpu->flags.empty());
+    CHECK(gpu->command == "llama-server -m MODEL.gguf -c 8192 -ngl 99");
+    const Answer four = answer(question("llama3.3-70b", "q8_0", 8192, "24GB"));
+    REQUIRE(find_kind(four, "gpu"));
+    CHECK(*set_value<std::string>(*find_kind(four, "gpu"), "gpu") == "4x24GB"); // 70 GiB
+    CHECK(find_kind(answer(question("llama3.3-70b", "q4_k_m", 8192, "rtx5090-laptop")), "gpu") == nullptr);
+    CHECK(find_kind(answer(question("llama3.3-70b", "q4_k_m", 8192, "m1-16gb")), "gpu") == nullptr);
+    CHECK(*set_value<std::string>(*find_kind(answer(question("qwen2.5-coder-32b", "q4_k_m", 8192, "12GB")), "model"),
+                                  "model") == "qwen2.5-coder-14b");
+    CHECK(find_kind(answer(question("kimi-k2-1t", "q4_k_m", 8192, "24GB")), "model") == nullptr);
+}
+
+TEST_CASE("weights under three bits come after experts on the CPU, and never tight beside something better") {
+    const Answer a = answer(question("qwen3-30b-a3b", "q4_k_m", 32768, "12GB"));
+    REQUIRE(a.suggestions.size() > 1);
+    CHECK(a.suggestions[0].kind == "n_cpu_moe");
+    for (const Suggestion& s : a.suggestions) {
+        if (s.summary.find("much loss") != std::string::npos) CHECK(s.verdict == Verdict::fit);
+    }
 }
 
 TEST_CASE("the CPU alone is the last resort") {

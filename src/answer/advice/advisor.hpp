@@ -46,6 +46,7 @@ public:
     const Trial& base() const { return base_; }
     /// The context of the base as a person says it to this runtime.
     std::uint64_t n_ctx() const;
+    bool has_experts() const { return model().hparams.get("expert_count", 0) > 0; }
     const MaxContext& max_ctx() const { return max_ctx_; }
     /// The device that misses most.
     const DeviceAnswer& worst() const { return worst_of(base_); }
@@ -105,6 +106,8 @@ void advise_sibling(Advisor& advisor);
 void advise_more_gpus(Advisor& advisor);
 /// Two changes at once, for where none alone helps that leaves the whole model on the devices.
 void advise_pairs(Advisor& advisor);
+/// The experts on the CPU, and a smaller cache or context beside.
+void advise_expert_pairs(Advisor& advisor);
 
 /// All ideas for an engine that is not llama.cpp.
 void advise_serving(Advisor& advisor);
@@ -117,6 +120,7 @@ Change flash_attention_change(const Advisor& advisor, Request request);
 Change quant_change(const Advisor& advisor, Request request, FileType type);
 /// The experts of so many first layers on the host, and so many layers on the devices: of the advisor's own request.
 Change experts_change(const Advisor& advisor, std::uint64_t n_layers, std::string summary);
+Change fewer_experts(const Advisor& advisor, std::uint64_t n_layers);
 Change layers_change(const Advisor& advisor, std::uint64_t n_layers, std::string summary);
 
 /// The file types that people publish, that lose so much and are smaller than the base's, largest first, those alone

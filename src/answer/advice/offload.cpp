@@ -11,12 +11,6 @@
 namespace vramfit {
 namespace {
 
-Change fewer_experts(const Advisor& advisor, std::uint64_t n_layers) {
-    return experts_change(advisor, n_layers,
-                          "the experts of " + std::to_string(n_layers) + " of " +
-                              std::to_string(advisor.model().n_layer()) + " layers on the CPU (slower)");
-}
-
 Change fewer_layers(const Advisor& advisor, std::uint64_t n_layers) {
     return layers_change(advisor, n_layers,
                          n_layers == 0
@@ -47,6 +41,14 @@ void advise_least(Advisor& advisor, std::uint64_t now, Make make, Search search)
 
 } // namespace
 
+Change fewer_experts(const Advisor& advisor, std::uint64_t n_layers) {
+    const std::uint64_t all = advisor.model().n_layer();
+    const std::string whose =
+        n_layers == all ? "all experts"
+                        : "the experts of " + std::to_string(n_layers) + " of " + std::to_string(all) + " layers";
+    return experts_change(advisor, n_layers, whose + " on the CPU (slower)");
+}
+
 Change experts_change(const Advisor& advisor, std::uint64_t n_layers, std::string summary) {
     Change change;
     change.kind = "n_cpu_moe";
@@ -72,8 +74,7 @@ Change layers_change(const Advisor& advisor, std::uint64_t n_layers, std::string
 void advise_experts(Advisor& advisor) {
     const std::uint64_t now = advisor.request().n_cpu_moe;
     const std::uint64_t all = advisor.model().n_layer();
-    const bool moe = advisor.model().hparams.get("expert_count", 0) > 0;
-    if (!moe || now >= all || advisor.base().verdict == Verdict::refused) return;
+    if (!advisor.has_experts() || now >= all || advisor.base().verdict == Verdict::refused) return;
     if (!advisor.may_help(advisor.worst().memory.weights)) return;
     advise_least(advisor, now, fewer_experts, [&](const Spare& spare) { return first_that_fits(now, all, spare); });
 }

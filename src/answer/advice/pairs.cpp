@@ -1,6 +1,7 @@
 #include "advisor.hpp"
 
 #include "answer/max_ctx.hpp"
+#include "answer/search.hpp"
 
 #include <algorithm>
 
@@ -64,7 +65,47 @@ void mended_and_context(Advisor& advisor) {
     }
 }
 
+/// Every layer goes to the CPU and back for its experts, as it is meant to: no sign of attention that runs there.
+void keep_experts(Advisor& advisor, const Change& change) {
+    advisor.keep(change, advisor.judge().attempt(change.request));
+}
+
+/// A cache in q8_0 may be one that the device has no kernel for.
+bool runs_with(Advisor& advisor, TensorType type) {
+    const Trial cache = advisor.judge().attempt(cache_type_change(advisor, advisor.request(), type).request);
+    return cache.verdict != Verdict::refused && !advisor.leaves_device(cache);
+}
+
+/// The fewest experts on the CPU with which a cache in q8_0 fits.
+void experts_and_cache(Advisor& advisor) {
+    const Settings& settings = advisor.base().deployment.settings;
+    if (traits(settings.type_k).quantized || traits(settings.type_v).quantized) return;
+    if (!runs_with(advisor, TensorType::q8_0)) return;
+    const auto make = [&](std::uint64_t n_layers) {
+        const Change experts = fewer_experts(advisor, n_layers);
+        return both(experts, cache_type_change(advisor, experts.request, TensorType::q8_0));
+    };
+    const auto spare = [&](std::uint64_t n) { return advisor.judge().attempt(make(n).request).spare(Verdict::fit); };
+    const auto found = first_that_fits(advisor.request().n_cpu_moe + 1, advisor.model().n_layer(), spare);
+    if (found) keep_experts(advisor, make(*found));
+}
+
+void experts_and_context(Advisor& advisor) {
+    const Change experts = fewer_experts(advisor, advisor.model().n_layer());
+    const MaxContext max = max_context(advisor.judge(), experts.request);
+    if (max.fit >= useful_context(advisor) && max.fit < advisor.base().estimate.context.n_ctx)
+        keep_experts(advisor, both(experts, context_change(advisor, experts.request, max.fit)));
+}
+
 } // namespace
+
+void advise_expert_pairs(Advisor& advisor) {
+    const bool some_left = advisor.request().n_cpu_moe < advisor.model().n_layer();
+    if (!advisor.has_experts() || !some_left || advisor.base().verdict == Verdict::refused) return;
+    if (std::ranges::count(advisor.kept(), Verdict::fit, &Suggestion::verdict) > 0) return;
+    experts_and_cache(advisor);
+    experts_and_context(advisor);
+}
 
 void advise_pairs(Advisor& advisor) {
     if (std::ranges::any_of(advisor.kept(), [&](const Suggestion& s) { return is_useful(advisor, s); })) return;
