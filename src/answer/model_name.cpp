@@ -1,12 +1,11 @@
 #include "model_name.hpp"
 
 #include "vramfit/base/embedded_data.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/base/text.hpp"
 #include "vramfit/model/file_type.hpp"
 
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
 
 namespace vramfit {
 namespace {
@@ -48,6 +47,20 @@ const std::string* last_word(std::string_view name, const Json& table) {
     return longest;
 }
 
+/// Length of the file type that a name ends with, behind a divider: "mxfp4" of "gpt-oss-120b-mxfp4"; 0: there is none.
+std::size_t type_length(std::string_view name) {
+    for (std::size_t at = name.find_first_of("-._"); at != std::string_view::npos;
+         at = name.find_first_of("-._", at + 1)) {
+        if (at == 0) continue; // the type alone is no name
+        try {
+            parse_file_type(name.substr(at + 1));
+            return name.size() - at - 1;
+        } catch (const Error&) { // the next divider may stand before one
+        }
+    }
+    return 0;
+}
+
 /// Takes the type from the end of the name.
 void take_type(std::string& name, ModelName& result) {
     const auto take = [&](std::size_t length, std::string quant) {
@@ -55,7 +68,7 @@ void take_type(std::string& name, ModelName& result) {
         result.quant = std::move(quant);
         name.resize(name.size() - length - 1);
     };
-    if (const std::string type = file_type_of_name(name); !type.empty()) return take(type.size(), type);
+    if (const std::size_t length = type_length(name); length > 0) return take(length, file_type_of_name(name));
     if (const auto* type = last_word(name, data().at("near_types"))) {
         result.near = true;
         return take(type->size(), data().at("near_types").at(*type));
@@ -103,10 +116,8 @@ ModelName take_apart(std::string_view given) {
 
 std::string file_type_of_name(std::string_view file) {
     if (ends_with(file, ".gguf")) file.remove_suffix(std::string_view(".gguf").size());
-    for (const FileTypeTraits& type : file_types) {
-        if (ends_with_word(file, type.name)) return std::string(type.name);
-    }
-    return "";
+    const std::size_t length = type_length(file);
+    return length == 0 ? "" : std::string(traits(parse_file_type(file.substr(file.size() - length))).name);
 }
 
 } // namespace vramfit

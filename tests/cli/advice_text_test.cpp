@@ -4,6 +4,7 @@
 #include "cli/render.hpp"
 #include "cli/sample_answers.hpp"
 #include "support/data_file.hpp"
+#include "support/errors.hpp"
 
 using namespace vramfit;
 using namespace vramfit::test;

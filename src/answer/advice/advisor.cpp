@@ -121,6 +121,7 @@ std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial
     advise_quant(advisor, Loss::little);
     advise_pairs(advisor);
     advise_experts(advisor);
+    advise_expert_pairs(advisor);
     advise_quant(advisor, Loss::much);
     advise_gpu_layers(advisor);
     advise_sibling(advisor);

@@ -41,9 +41,12 @@ int months_of(std::string_view date) {
     return 12 * year + month;
 }
 
-/// Of the same line, or out within a year of it: an older one would be a step back in more than size.
+/// Of the same line; or out within a year of it, an older one being a step back in more than size, and no other kind of
+/// model altogether.
 bool is_kin(const CatalogEntry& model, const CatalogEntry& other) {
     if (line_of(model.id) == line_of(other.id)) return true;
+    constexpr std::uint64_t most_times_smaller = 16;
+    if (other.parameters < model.parameters / most_times_smaller) return false;
     return months_of(other.released) > 0 && months_of(other.released) + 12 >= months_of(model.released) &&
            months_of(model.released) > 0;
 }
