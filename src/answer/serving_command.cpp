@@ -34,7 +34,7 @@ std::vector<std::string> format_flags(const RuntimeProfile& runtime, const std::
 }
 
 std::string checkpoint_name(const Judge& judge, const std::string& format) {
-    const std::string name = published_name(judge.model());
+    std::string name = published_name(judge.model());
     const bool as_published = format == published_format(judge.model()).id;
     if (as_published || !format_flags(judge.runtime(), format).empty()) return name;
     return "MODEL-" + format;

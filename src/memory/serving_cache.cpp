@@ -179,7 +179,8 @@ double ServingCache::concurrency(std::uint64_t bytes, std::uint64_t n_ctx, std::
         return static_cast<double>(tokens(bytes)) / static_cast<double>(std::max<std::uint64_t>(1, n_ctx));
     const std::uint64_t needed = blocks_of_request(n_ctx, n_batch);
     if (block_bytes_ == 0 || needed == 0) return 0;
-    return static_cast<double>(bytes / block_bytes_) / static_cast<double>(needed);
+    const std::uint64_t blocks = bytes / block_bytes_;
+    return static_cast<double>(blocks) / static_cast<double>(needed);
 }
 
 } // namespace vramfit

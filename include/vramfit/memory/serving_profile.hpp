@@ -92,6 +92,6 @@ struct ServingProfile {
 };
 
 /// Reads the object `engine`; `runtime` names its profile in messages. Throws Error for what makes no sense.
-ServingProfile parse_serving_profile(std::string_view json, std::string_view runtime);
+ServingProfile parse_serving_profile(std::string_view text, std::string_view runtime);
 
 } // namespace vramfit

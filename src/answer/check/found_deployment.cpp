@@ -12,7 +12,7 @@ bool is_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') |
 /// The value of "NAME", "NAME:-default" or "NAME-default" between braces.
 std::optional<std::string> value_of(std::string_view inside, const Environment& environment) {
     const std::size_t end = std::min(inside.find_first_of(":-?+"), inside.size());
-    const auto value = environment(inside.substr(0, end));
+    auto value = environment(inside.substr(0, end));
     std::string_view rest = inside.substr(end);
     const bool empty_counts = !rest.starts_with(':');
     if (!empty_counts) rest.remove_prefix(1);

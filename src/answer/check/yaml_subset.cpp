@@ -314,7 +314,7 @@ private:
         if (text_[at_] == '"' || text_[at_] == '\'') {
             const std::size_t end = end_of_quoted(text_, at_);
             if (end == std::string::npos) fail(number_, "a quote is not closed");
-            const std::string result = unquoted(std::string_view(text_).substr(at_, end - at_));
+            std::string result = unquoted(std::string_view(text_).substr(at_, end - at_));
             at_ = end;
             return result;
         }
