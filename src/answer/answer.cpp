@@ -30,6 +30,12 @@ Request with_default_context(Request request, const Judge& judge) {
     return request;
 }
 
+/// "max" is what the model was trained for: a number, which every runtime can be told. 0 where that is not known.
+Request with_trained_context(Request request, const Judge& judge) {
+    if (request.n_ctx == std::uint64_t{0}) request.n_ctx = judge.model().n_ctx_train();
+    return request;
+}
+
 ModelSummary summary_of(const Model& model, const MemoryEstimate& estimate) {
     ModelSummary summary;
     summary.id = model.id;
@@ -135,7 +141,7 @@ Answer answer(const Request& request, const ModelSources& sources) {
 Answer answer(const Request& asked, Estimator& estimator) {
     Judge judge(asked, estimator);
     const bool default_ctx = !asked.n_ctx && !judge.runtime().fits_ctx;
-    Request request = default_ctx ? with_default_context(asked, judge) : asked;
+    Request request = default_ctx ? with_default_context(asked, judge) : with_trained_context(asked, judge);
     Answer result;
     result.notes = asked.notes;
     if (asked.n_gpu_layers == gpu_layers_auto && !judge.runtime().serving) {

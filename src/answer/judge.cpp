@@ -89,6 +89,15 @@ std::uint64_t seen_free(const DeviceAnswer& device) {
     return device.available - std::min(device.available, device.overhead);
 }
 
+/// ggml-cuda/common.cuh, GGML_CUDA_MAX_DEVICES; ggml-vulkan.cpp has the same limit.
+constexpr std::size_t most_of_llama_cpp = 16;
+
+void check_device_count(std::size_t n_devices, const RuntimeProfile& runtime) {
+    if (runtime.serving || n_devices <= most_of_llama_cpp) return;
+    throw Error(std::to_string(n_devices) + " GPUs are more than the " + std::to_string(most_of_llama_cpp) +
+                " that llama.cpp can use; give at most so many");
+}
+
 void check_mtp(const Model& model) {
     if (model.hparams.get("nextn_predict_layers", 0) > 0) return;
     const std::string variant = model.id + "+mtp";
@@ -116,6 +125,13 @@ std::int64_t Trial::spare(Verdict goal) const {
     return least;
 }
 
+bool attention_left(const Trial& trial, const Trial& other) {
+    std::size_t n_attention = 0;
+    for (const Cache& cache : trial.estimate.caches) n_attention += cache.recurrent ? 0 : cache.layers.size();
+    const std::size_t before = std::max<std::size_t>(2, other.estimate.n_splits);
+    return n_attention > 0 && trial.estimate.n_splits >= before + n_attention;
+}
+
 Judge::Judge(const Request& request, Estimator& estimator)
     : estimator_(estimator),
       runtime_(request.runtime_version ? find_runtime_version(request.runtime, *request.runtime_version)
@@ -123,6 +139,7 @@ Judge::Judge(const Request& request, Estimator& estimator)
       companions_(estimator, runtime_),
       devices_(devices_of_request(request)),
       margin_(request.margin.value_or(runtime_.serving ? runtime_.serving->margin : default_margin)) {
+    check_device_count(devices_.size(), runtime_);
     if (runtime_.serving) serving_.emplace(estimator.model(), *runtime_.serving);
     for (const Device& device : devices_) blank_.push_back(blank_answer(device, request.reserve.value_or(0)));
 }
@@ -266,8 +283,10 @@ Trial Judge::attempt(const Request& request) {
     trial.companions = companions_.add(request, trial.deployment, trial.estimate);
     trial.devices = blank_;
     fill_in(trial);
-    if (request.ram && !trial.estimate.refusal) {
-        trial.ram = judge_host(*request.ram, margin_, trial.estimate, devices_);
+    // A machine whose GPU shares its memory has what the catalog says of it, and no more for the CPU's part.
+    const std::optional<std::uint64_t> ram = request.ram ? request.ram : devices_.front().ram;
+    if (ram && !trial.estimate.refusal) {
+        trial.ram = judge_host(*ram, margin_, trial.estimate, devices_);
         trial.verdict = std::max(trial.verdict, trial.ram->verdict);
     }
     return trial;

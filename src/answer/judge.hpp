@@ -31,6 +31,10 @@ struct Trial {
     std::int64_t spare(Verdict goal) const;
 };
 
+/// Does attention run on the CPU in `trial`, where it did not in `other`, a trial of the same model? The device has no
+/// kernel for it then (ggml-cuda.cu, ggml_backend_cuda_device_supports_op), and each layer costs a way there and back.
+bool attention_left(const Trial& trial, const Trial& other);
+
 /// The devices that a request names. Throws Error where it names none, unknown or too many ones.
 std::vector<Device> requested_devices(const Request& request);
 

@@ -65,6 +65,22 @@ void note_context(Notes& notes, const Judge& judge, const Request& request, cons
                     (encoder ? "it has no positions beyond it" : "quality suffers beyond it"));
 }
 
+void note_rounding(Notes& notes, const Judge& judge, const Request& request, const Trial& trial) {
+    const ContextPlan& context = trial.estimate.context;
+    const std::uint64_t asked = request.n_ctx.value_or(0);
+    const bool as_said = !judge.runtime().ctx_per_slot && judge.runtime().ctx_extra == 0 && context.n_stream == 1;
+    if (as_said && asked > 0 && context.n_ctx > asked)
+        notes.push_back(judge.runtime().name + " rounds the context up to " + number(context.n_ctx) +
+                        ", a multiple of " + number(n_cells_pad));
+}
+
+/// llama-server answers requests for embeddings where it is told to, and reads each text in one physical batch.
+void note_embeddings(Notes& notes, const Judge& judge, const Request& request, const Trial& trial) {
+    if (request.embeddings || !judge.runtime().can_set("embeddings") || !makes_embeddings(judge.model())) return;
+    notes.push_back("to serve embeddings add --embeddings, here and there; a text longer than the physical batch of " +
+                    number(trial.estimate.context.n_ubatch) + " tokens needs a larger -ub");
+}
+
 void note_slots(Notes& notes, const Judge& judge, const Request& request, const Trial& trial) {
     const ContextPlan& context = trial.estimate.context;
     if (request.parallel.value_or(1) > 1 && has_single_slot(request, judge.runtime(), judge.model()))
@@ -104,6 +120,17 @@ void note_attention(Notes& notes, const Trial& trial) {
         std::ranges::any_of(trial.estimate.caches, [](const Cache& c) { return !c.recurrent && !c.layers.empty(); });
     if (caches)
         notes.push_back("flash attention is off: there is no CUDA kernel for this model with these cache types");
+}
+
+/// The device has a cache of that type and no kernel that reads it.
+void note_attention_left(Notes& notes, Judge& judge, const Request& request, const Trial& trial) {
+    const Settings& s = trial.deployment.settings;
+    if (trial.estimate.refusal || (s.type_k == TensorType::f16 && s.type_v == TensorType::f16)) return;
+    Request usual = request;
+    usual.type_k = usual.type_v = TensorType::f16;
+    if (!attention_left(trial, judge.attempt(usual))) return;
+    notes.push_back("with these cache types attention runs on the CPU: the GPU has no kernel for them, and answers "
+                    "come at a crawl");
 }
 
 /// "GPU 0, GPU 2 and GPU 3".
@@ -246,9 +273,12 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
         note_machine(notes, request);
         return notes;
     }
+    note_rounding(notes, judge, request, trial);
     note_slots(notes, judge, request, trial);
+    note_embeddings(notes, judge, request, trial);
     note_windows(notes, judge, request, trial);
     note_attention(notes, trial);
+    note_attention_left(notes, judge, request, trial);
     note_placement(notes, judge, trial);
     note_overrides(notes, judge, trial);
     note_split(notes, trial);

@@ -29,11 +29,6 @@ void check_one_type(const RuntimeProfile& runtime, TensorType k, TensorType v) {
     throw Error(runtime.name + " has one setting for the types of both caches; give --cache-type");
 }
 
-/// A model that makes embeddings: each token sees all others, or the tokens are pooled.
-bool makes_embeddings(const Model& model) {
-    return model.hparams.get("attention.causal", 1) == 0 || model.hparams.get("pooling_type", 0) > 0;
-}
-
 bool asks_embeddings(const Request& request, const RuntimeProfile& runtime, const Model& model) {
     return request.embeddings || (runtime.embeds_itself && makes_embeddings(model));
 }
@@ -59,6 +54,10 @@ void set_batch(Settings& s, const Request& request, const RuntimeProfile& runtim
 }
 
 } // namespace
+
+bool makes_embeddings(const Model& model) {
+    return model.hparams.get("attention.causal", 1) == 0 || model.hparams.get("pooling_type", 0) > 0;
+}
 
 bool has_single_slot(const Request& request, const RuntimeProfile& runtime, const Model& model) {
     if (runtime.embeds_itself && asks_embeddings(request, runtime, model)) return true;

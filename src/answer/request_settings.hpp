@@ -26,6 +26,9 @@ Settings settings_of(const Request& request, const RuntimeProfile& runtime, cons
 std::uint64_t context_cells(std::uint64_t n_ctx, std::uint64_t n_slots, const RuntimeProfile& runtime,
                             const Model& model);
 
+/// A model that makes embeddings: each token sees all others, or the tokens are pooled.
+bool makes_embeddings(const Model& model);
+
 /// Has the model but one slot with this runtime, whatever is asked?
 bool has_single_slot(const Request& request, const RuntimeProfile& runtime, const Model& model);
 

@@ -31,6 +31,23 @@ TableRow host_row(const Answer& answer) {
     return row;
 }
 
+/// "fit; largest context 131072": what the rows do not say.
+std::string summary_of(const Answer& answer) {
+    std::string text(name_of(answer.verdict));
+    if (answer.failure) text += ": " + answer.failure->message;
+    const MaxContext& max = answer.max_ctx;
+    if (max.fit > 0) text += "; largest context " + std::to_string(max.fit);
+    if (max.tight > max.fit) text += "; largest context that fits tightly " + std::to_string(max.tight);
+    return text;
+}
+
+std::string suggestion_text(const Suggestion& s) {
+    std::string text = std::string(name_of(s.verdict)) + " with " + s.summary;
+    std::string flags;
+    for (const std::string& flag : s.flags) flags += (flags.empty() ? "" : " ") + flag;
+    return text + (flags.empty() ? "" : ": " + flags);
+}
+
 } // namespace
 
 Table table_of(const Answer& answer) {
@@ -52,10 +69,17 @@ Table table_of(const Answer& answer) {
                      {"projector", "projector", Unit::bytes},
                      {"draft", "draft", Unit::bytes},
                      {"output", "output", Unit::bytes},
-                     {"overhead", "overhead", Unit::bytes}};
+                     {"overhead", "overhead", Unit::bytes},
+                     {"max_ctx", "largest", Unit::count, true}};
     table.rows.reserve(answer.devices.size() + 1);
     for (const DeviceAnswer& device : answer.devices) table.rows.push_back(row_of(answer, device));
     table.rows.push_back(host_row(answer));
+    const MaxContext& max = answer.max_ctx;
+    for (TableRow& row : table.rows) row.cells.push_back(number_or_nothing(max.fit > 0 ? max.fit : max.tight));
+    table.legend = summary_of(answer);
+    for (const Suggestion& s : answer.suggestions) table.notes.push_back(suggestion_text(s));
+    if (!answer.command.empty()) table.notes.push_back("run: " + answer.command);
+    table.notes.insert(table.notes.end(), answer.notes.begin(), answer.notes.end());
     return table;
 }
 

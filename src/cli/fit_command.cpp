@@ -25,6 +25,10 @@ CommandResult result_of(const Answer& answer, const FitOptions& options, const T
 }
 
 CommandResult result_of(const Table& table, const FitOptions& options, const Terminal& terminal) {
+    if (options.exec)
+        throw Error("--exec runs one deployment: the command names " +
+                    std::string(table.subject && table.subject->model.empty() ? "no model" : "no quantization or GPU") +
+                    "; give what is missing, and no table");
     if (options.explain)
         throw Error("--explain is about one deployment: give model, quantization and GPU, and no table");
     const int exit_code = has_match(table, options.strict) ? exit_good : exit_bad;

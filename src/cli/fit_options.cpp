@@ -6,6 +6,7 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace vramfit::cli {
@@ -29,8 +30,13 @@ void require_enough(const Request& request) {
 }
 
 std::uint64_t parameters(const std::string& text) {
+    constexpr std::uint64_t fewest = 10'000; // that a language model has: a smaller number lacks its letter
     try {
-        return parse_parameters(text);
+        const std::uint64_t n = parse_parameters(text);
+        if (n > 0 && n < fewest)
+            throw Error(quote(text) + " would be " + std::to_string(n) + " weights; write it like " +
+                        std::to_string(n) + "B");
+        return n;
     } catch (const Error& error) {
         throw Error(std::string("--min-params: ") + error.what());
     }
@@ -54,6 +60,23 @@ void read_sweep(const ParsedArguments& arguments, Request& request) {
                                                                    {"context", ModelOrder::context},
                                                                    {"name", ModelOrder::name}}};
         filter.order = choose("--sort", *given, orders);
+    }
+}
+
+/// What may be said of a command that is to run: of the machine, and which model its file is. Everything else would
+/// answer for another deployment than the one that runs.
+bool goes_with_exec(std::string_view setting) {
+    static constexpr std::array<std::string_view, 10> about_the_machine{
+        "gpu", "free", "reserve", "margin", "ram", "catalog", "model", "quant", "runtime-version", "no-imatrix"};
+    return std::ranges::find(about_the_machine, setting) != about_the_machine.end();
+}
+
+void check_exec(const std::vector<SettingText>& settings, const std::vector<std::string>& command) {
+    if (command.empty()) throw Error("--exec runs the command behind --, and none is given");
+    for (const SettingText& setting : settings) {
+        if (!goes_with_exec(setting.setting))
+            throw Error(setting.where + " would answer for something else than what --exec runs: say it in the command "
+                                        "behind --");
     }
 }
 
@@ -140,7 +163,7 @@ FitOptions read_fit_options(const ParsedArguments& arguments, const std::vector<
     check_draft(arguments, options.request);
     require_enough(options.request);
     options.exec = arguments.has("--exec");
-    if (options.exec && command.empty()) throw Error("--exec runs the command behind --, and none is given");
+    if (options.exec) check_exec(settings_of(arguments), command);
     return options;
 }
 

@@ -1,6 +1,8 @@
 #include "cli/json.hpp"
 #include "cli/render_table.hpp"
 
+#include <algorithm>
+
 namespace vramfit::cli {
 namespace {
 
@@ -18,6 +20,12 @@ std::string_view name_of(Unit unit) {
     case Unit::gigabytes: break;
     }
     return "bytes";
+}
+
+/// Some columns have sizes with their verdicts.
+std::string_view unit_of(const Table& table, std::size_t column) {
+    const auto sized = [&](const TableRow& row) { return std::holds_alternative<SizedVerdict>(row.cells[column]); };
+    return std::ranges::any_of(table.rows, sized) ? "bytes_and_verdict" : name_of(table.columns[column].unit);
 }
 
 struct Value {
@@ -51,8 +59,8 @@ Json json_of(const TableSubject& subject) {
 
 std::string render_table_json(const Table& table) {
     Json columns = Json::array();
-    for (const TableColumn& column : table.columns)
-        columns.push_back({{"key", column.key}, {"unit", name_of(column.unit)}});
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+        columns.push_back({{"key", table.columns[i].key}, {"unit", unit_of(table, i)}});
     Json rows = Json::array();
     for (const TableRow& row : table.rows) {
         Json& json = rows.emplace_back(Json::object());

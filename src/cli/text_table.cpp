@@ -8,6 +8,7 @@ namespace vramfit::cli {
 namespace {
 
 constexpr std::size_t gap = 2;
+constexpr std::size_t narrowest = 12; // of a column of words that gives way
 
 class Layout {
 public:
@@ -19,6 +20,7 @@ public:
             for (const TextRow& row : rows) width = std::max(width, display_width(row.cells[i]));
             widths_.push_back(width);
         }
+        make_room();
     }
 
     std::string heading() const {
@@ -33,6 +35,7 @@ public:
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             std::string cell = row.cells[i];
             const bool last = i + 1 == columns_.size();
+            if (!columns_[i].right) cell = shortened(cell, std::max(widths_[i], display_width(columns_[i].heading)));
             if (last) cell = shortened(cell, screen_width - std::min(screen_width, column));
             if (i < row.colors.size() && row.colors[i]) cell = terminal_.paint(*row.colors[i], cell);
             text += columns_[i].right ? pad_left(cell, widths_[i]) : last ? cell : pad_right(cell, widths_[i]);
@@ -43,6 +46,23 @@ public:
     }
 
 private:
+    /// Names give way to figures: the widest column of words is cut until the line fits the screen. The last one is
+    /// not counted where it is words, which end where the screen does.
+    void make_room() {
+        std::size_t total = gap * (columns_.size() - 1);
+        for (std::size_t i = 0; i < columns_.size(); ++i) {
+            const bool open_end = i + 1 == columns_.size() && !columns_[i].right;
+            total += open_end ? display_width(columns_[i].heading) : widths_[i];
+        }
+        std::optional<std::size_t> widest;
+        for (std::size_t i = 0; i + 1 < columns_.size(); ++i) {
+            if (!columns_[i].right && (!widest || widths_[i] > widths_[*widest])) widest = i;
+        }
+        if (total <= screen_width || !widest) return;
+        std::size_t& width = widths_[*widest];
+        width = std::max(narrowest, width - std::min(width, total - screen_width));
+    }
+
     const std::vector<TextColumn>& columns_;
     const Terminal& terminal_;
     std::vector<std::size_t> widths_;

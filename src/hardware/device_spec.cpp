@@ -142,6 +142,7 @@ std::vector<Device> devices_of(const GpuInfo& gpu) {
     device.note = note_of(gpu);
     device.kind = kind_of(gpu);
     device.unified = gpu.unified;
+    if (gpu.unified) device.ram = gpu.nominal;
     device.total = total_of(gpu) / gpu.devices;
     if (gpu.cuda_total_linux && *gpu.cuda_total_linux <= device.total) {
         device.driver_share = device.total - *gpu.cuda_total_linux;
@@ -159,8 +160,9 @@ std::vector<Device> parse_gpu_spec(std::string_view spec) {
     }
     // Names first: 7900xtx is a card, not 7900 of "tx".
     const std::optional<Multiple> multiple = split_multiple(text);
-    // Four digits and an x are a card that is not known.
-    if (!multiple || multiple->count.size() == 4 || !match_gpus(text).empty()) {
+    // Four digits and an x are a card that is not known, unless a size follows.
+    const bool unknown_card = multiple && multiple->count.size() == 4 && multiple->spec.find_first_of(digits) != 0;
+    if (!multiple || unknown_card || !match_gpus(text).empty()) {
         return parse_single(text);
     }
     const std::size_t count = count_of(*multiple, spec);

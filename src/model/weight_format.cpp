@@ -96,6 +96,15 @@ const WeightFormat& published_format(const Model& model) {
     return find_weight_format("bf16");
 }
 
+std::vector<FileType> file_types_of(const Model& model) {
+    std::vector<FileType> types(published_file_types.begin(), published_file_types.end());
+    const bool moe = model.hparams.get("expert_count", 0) > 0;
+    if (moe && published_format(model).id != "mxfp4") return types;
+    std::erase(types, FileType::mxfp4_moe); // of a model without experts it is Q8_0 under another name
+    if (moe) types.insert(types.begin(), FileType::mxfp4_moe);
+    return types;
+}
+
 double rank_share(const Model& model, const Tensor& tensor, std::uint32_t n_ranks) {
     const std::string_view name = model.name_of(tensor);
     const bool latent = name.starts_with("attn_q_a") || name.starts_with("attn_kv_a");

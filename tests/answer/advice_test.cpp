@@ -323,3 +323,50 @@ TEST_CASE("where nothing helps, a note says what would") {
     two.gpus.push_back("700MiB");
     CHECK(has_note(answer(two), "GPUs with "));
 }
+
+TEST_CASE("windows where the whole context is cached") {
+    // Gemma 3 12B: 40 of 48 layers have a window of 1024. Whole caches of 32768 tokens take 12 GiB: 48 layers x 8 heads x
+    // 256 x 2 x 2 bytes are 384 KiB a token; with windows it is 8 layers of them and 1.5 Ki cells of the others.
+    Request request = question("gemma3-12b", "q4_k_m", 32768, "16GB");
+    request.swa_full = true;
+    const Answer whole = answer(request);
+    CHECK(whole.verdict == Verdict::oom);
+    CHECK(whole.devices.front().memory.kv_cache == 12 * gib);
+    const Suggestion* windows = find_kind(whole, "swa_full");
+    REQUIRE(windows != nullptr);
+    CHECK(windows->verdict == Verdict::fit);
+    CHECK(windows->flags.empty());
+    CHECK(*set_value<bool>(*windows, "swa_full") == false);
+    CHECK(windows->command.find("--swa-full") == std::string::npos);
+    request.swa_full = false;
+    CHECK(find_kind(answer(request), "swa_full") == nullptr);
+}
+
+TEST_CASE("max is a number to every runtime") {
+    Request request = llama_8b(0, "12GB");
+    const Answer a = answer(request);
+    CHECK(a.settings.n_ctx == 131072);
+    CHECK(a.command == "llama-server -m MODEL.gguf -c 131072 -ngl 99");
+    const Suggestion* shorter = find_kind(a, "ctx");
+    REQUIRE(shorter != nullptr);
+    CHECK(shorter->summary.ends_with(" instead of 131072"));
+    request.runtime = "ollama";
+    CHECK(answer(request).command.starts_with("OLLAMA_CONTEXT_LENGTH=131072 "));
+}
+
+TEST_CASE("a machine whose GPU shares its memory has no more of it for the CPU") {
+    // Qwen3 235B in Q4_K_M is larger than the 128 GiB of the Mac: no way to divide it fits.
+    const Answer a = answer(question("qwen3-235b-a22b", "q4_k_m", 8192, "m4-max-128gb"));
+    REQUIRE(a.ram);
+    CHECK(a.ram->total == 128 * gib);
+    CHECK(a.ram->verdict == Verdict::oom);
+    CHECK(find_kind(a, "n_cpu_moe") == nullptr);
+    CHECK(find_kind(a, "gpu_layers") == nullptr);
+    CHECK_FALSE(answer(llama_8b(8192, "24GB")).ram);
+}
+
+TEST_CASE("more GPUs than llama.cpp can use are refused") {
+    CHECK(answer(llama_8b(8192, "16x24GB")).devices.size() == 16);
+    CHECK(error_of(llama_8b(8192, "17x24GB")) ==
+          "17 GPUs are more than the 16 that llama.cpp can use; give at most so many");
+}

@@ -115,6 +115,12 @@ TEST_CASE("the program may stand behind others") {
     CHECK(read("podman run --entrypoint llama-cli x/y:latest -m gpt-oss-20b-mxfp4.gguf").runtime == "llama-cli");
 }
 
+TEST_CASE("zero is no number of Ollama's: it chooses by itself") {
+    const Request ollama = read("OLLAMA_CONTEXT_LENGTH=0 OLLAMA_NUM_PARALLEL=0 ollama run llama3.1:8b");
+    CHECK_FALSE(ollama.n_ctx);
+    CHECK_FALSE(ollama.parallel);
+}
+
 TEST_CASE("other runtimes' command lines") {
     const Request ollama =
         read("OLLAMA_CONTEXT_LENGTH=8192 OLLAMA_KV_CACHE_TYPE=q8_0 ollama run llama3.1:8b --verbose");

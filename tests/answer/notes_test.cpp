@@ -73,3 +73,24 @@ TEST_CASE("GPUs that a split leaves out are mentioned, and need no headroom", "[
     request.main_gpu = 2;
     CHECK(error_of(request) == "the main device is 2, but there are 2, counted from 0");
 }
+
+TEST_CASE("cache types without a kernel put attention on the CPU, and a note says so") {
+    Request request = llama_8b(8192, "24GB");
+    request.type_k = request.type_v = TensorType::iq4_nl;
+    CHECK(has_note(answer(request), "attention runs on the CPU"));
+    request.type_k = request.type_v = TensorType::q8_0;
+    CHECK_FALSE(has_note(answer(request), "attention runs on the CPU"));
+}
+
+TEST_CASE("a context that is no multiple of 256 is rounded up, and a note says to what") {
+    CHECK(has_note(answer(llama_8b(257, "24GB")), "rounds the context up to 512, a multiple of 256"));
+    CHECK_FALSE(has_note(answer(llama_8b(8192, "24GB")), "rounds"));
+}
+
+TEST_CASE("a model that makes embeddings: what the server must be told") {
+    Request request = question("bge-m3", "f16", 8192, "24GB");
+    CHECK(has_note(answer(request), "to serve embeddings add --embeddings"));
+    request.embeddings = true;
+    CHECK_FALSE(has_note(answer(request), "to serve embeddings"));
+    CHECK_FALSE(has_note(answer(llama_8b(8192, "24GB")), "embeddings"));
+}

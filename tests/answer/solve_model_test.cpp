@@ -146,7 +146,8 @@ TEST_CASE("filters choose between models") {
     REQUIRE(!apache.empty());
     for (const Found& f : apache) CHECK(contains(f.license, "Apache"));
     request.models = {};
-    request.models.family = "no such family";
+    request.models.family = "qwen3";
+    request.models.min_parameters = 90'000'000'000'000;
     const Table none = std::get<Table>(solve(request));
     CHECK(none.rows.empty());
     CHECK(none.legend == "no model of the catalog is like that");
@@ -196,4 +197,30 @@ TEST_CASE("the user's own models are among those that fit") {
     REQUIRE(models.size() == 1);
     CHECK(models[0].model == "mine");
     CHECK(models[0].quant == "F16");
+}
+
+TEST_CASE("a family or a licence that no model has is a mistake, and near ones are named") {
+    Request request = on("24GB", 4096);
+    request.models.family = "qwn3";
+    CHECK(test::error_of([&] { solve(request); }) ==
+          "--family: no model of the catalog has \"qwn3\"; did you mean qwen3?");
+    request.models = {};
+    request.models.license = "appache";
+    CHECK(contains(test::error_of([&] { solve(request); }), "--license: no model of the catalog has \"appache\""));
+}
+
+TEST_CASE("contexts are shown where they order the models, or where each has its own") {
+    const auto shows_context = [](const Request& request) {
+        const Table table = std::get<Table>(solve(request));
+        const auto found = std::ranges::find(table.columns, "context_length", &TableColumn::key);
+        return !found->detail;
+    };
+    Request request = on("24GB", 4096);
+    request.models.family = "gemma3";
+    CHECK_FALSE(shows_context(request));
+    request.models.order = ModelOrder::context;
+    CHECK(shows_context(request));
+    request.models.order = ModelOrder::parameters;
+    request.n_ctx = 0;
+    CHECK(shows_context(request));
 }

@@ -28,7 +28,7 @@ Cell cell(const Table& table, const std::string& runtime, std::string_view key) 
 
 } // namespace
 
-TEST_CASE("--runtime all: a row a runtime, each what it would answer alone") {
+TEST_CASE("all runtimes: a row a runtime, each what it would answer alone") {
     Request request = llama_8b(0, "24GB");
     request.n_ctx.reset();
     const Table table = compared(request);
@@ -49,13 +49,13 @@ TEST_CASE("--runtime all: a row a runtime, each what it would answer alone") {
     CHECK(std::get<std::string>(cell(table, "koboldcpp", "why")) == "own ctx, +128 cells");
 }
 
-TEST_CASE("--runtime all: a cache without windows is a difference, where the model has some") {
+TEST_CASE("all runtimes: a cache without windows is a difference, where the model has some") {
     const Table table = compared(question("gemma3-27b", "q4_k_m", 8192, "24GB"));
     CHECK(std::get<std::string>(cell(table, "koboldcpp", "why")) == "no windows, +128 cells");
     CHECK(cell(table, "lmstudio", "why") == Cell());
 }
 
-TEST_CASE("--runtime all: what a runtime has not is said in its row") {
+TEST_CASE("all runtimes: what a runtime has not is said in its row") {
     Request request = llama_8b(8192, "24GB");
     request.type_k = request.type_v = TensorType::q5_1;
     const Table table = compared(request);
@@ -64,7 +64,7 @@ TEST_CASE("--runtime all: what a runtime has not is said in its row") {
     CHECK(cell(table, "ollama", "verdict") == Cell());
 }
 
-TEST_CASE("--runtime all is about one deployment") {
+TEST_CASE("runtime all is about one deployment") {
     Request request = llama_8b(8192, "24GB");
     request.runtime = "all";
     request.quant.reset();

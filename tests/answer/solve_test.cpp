@@ -251,4 +251,44 @@ TEST_CASE("what is left open too far, or contradicts itself, is an error") {
     Request filtered = llama_8b(4096, "24GB");
     filtered.models.moe = true;
     CHECK(contains(test::error_of([&] { solve(filtered); }), "choose between models"));
+    Request engine = about("llama3.1-8b");
+    engine.runtime = "vllm";
+    CHECK(contains(test::error_of([&] { solve(engine); }), "vLLM is answered for one deployment: give model and GPU"));
+    engine.gpus = {"24GB"};
+    engine.table = TableAxis::quant;
+    CHECK(contains(test::error_of([&] { solve(engine); }), "vLLM is answered for one deployment"));
+    engine.model.clear();
+    engine.table.reset();
+    engine.n_ctx = 4096;
+    CHECK(contains(test::error_of([&] { solve(engine); }), "vLLM is answered for one deployment"));
+}
+
+TEST_CASE("a model published in MXFP4 is best as its makers have it: more bits only repeat it") {
+    // gpt-oss-20b: 11.3 GiB as published (gguf_sizes: 12.1 GB), 14.7 GiB in Q4_K_M.
+    Request request = about("gpt-oss-20b");
+    request.gpus = {"16GB"};
+    request.n_ctx = 8192;
+    const Table table = table_of(request);
+    REQUIRE(!table.rows.empty());
+    CHECK(table.rows.front().cells.front() == Cell(std::string("MXFP4_MOE")));
+    CHECK(table.rows.front().cells.back() == Cell(true));
+    const auto names = names_of(table);
+    for (const char* larger : {"F16", "Q8_0", "Q4_K_M"}) CHECK(std::ranges::count(names, larger) == 0);
+    // Of other mixtures it is one type among many, and of a model without experts none at all.
+    Request other = about("qwen3-30b-a3b");
+    other.n_ctx = 8192;
+    CHECK(names_of(table_of(other)).front() == "F16");
+    other.model = "llama3.1-8b";
+    CHECK(std::ranges::count(names_of(table_of(other)), "MXFP4_MOE") == 0);
+}
+
+TEST_CASE("cache types that the GPU has no kernel for are named") {
+    // ggml-cuda's default build reads K and V in f16, bf16, q8_0 and q4_0 (fattn.cu, GGML_CUDA_FA_ALL_QUANTS).
+    Request request = about("llama3.1-8b");
+    request.quant = "q4_k_m";
+    request.gpus = {"24GB"};
+    request.table = TableAxis::cache;
+    const Table table = table_of(request);
+    REQUIRE(table.notes.size() == 1);
+    CHECK(table.notes.front().starts_with("with q5_1, q5_0, q4_1 and iq4_nl attention runs on the CPU"));
 }

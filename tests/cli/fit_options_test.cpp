@@ -223,6 +223,7 @@ TEST_CASE("tables, and which models are looked for") {
     CHECK(error({"--sort", "size"}) == "--sort must be params, headroom, context or name, not \"size\"");
     CHECK(error({"--min-params", "many"}) ==
           "--min-params: \"many\" is not a number of parameters; write it like 8B, 500M or 1.5T");
+    CHECK(error({"--min-params", "7"}) == "--min-params: \"7\" would be 7 weights; write it like 7B");
 }
 
 TEST_CASE("formats") {

@@ -129,6 +129,8 @@ TEST_CASE("JSON by the schema, bytes as integers") {
     const JsonSchema schema = JsonSchema::of_file("table");
     const json table = json::parse(cli::render_table_json(by_context()));
     CHECK(schema.errors(table) == Errors{});
+    CHECK(table["columns"][1]["unit"] == "bytes_and_verdict");
+    CHECK(table["columns"][3]["unit"] == "count");
     CHECK(table["rows"][1]["ctx_4096"] == json({{"bytes", 5905580032}, {"verdict", "fit"}}));
     CHECK(table["rows"][0]["ctx_131072"] == json({{"bytes", nullptr}, {"verdict", "refused"}}));
     CHECK(table["rows"][0]["max_ctx"].is_null());
@@ -152,14 +154,37 @@ TEST_CASE("of a long answer the first rows are shown, and what is left is said")
     CHECK(std::count(all.begin(), all.end(), '\n') == 41);
 }
 
+TEST_CASE("names give way to figures where a line would be wider than the screen") {
+    Table table;
+    table.kind = "gpu";
+    table.columns = {{"name", "name"}, {"a", "a", Unit::bytes}, {"b", "b", Unit::bytes}, {"c", "c", Unit::count}};
+    const std::string name(34, 'n');
+    const std::uint64_t long_number = 1'000'000'000'000'000'000;
+    table.rows.push_back({cells_of(name, 1023 * gib, 1023 * gib, long_number)});
+    table.rows.push_back({cells_of(name, 1023 * gib, 1023 * gib, long_number)});
+    CHECK(widest_line(cli::render_table_text(table, utf8_pipe()), cli::display_width) <= 80);
+    table.columns.push_back({"d", "d", Unit::count});
+    for (TableRow& row : table.rows) row.cells.emplace_back(long_number);
+    const std::string text = cli::render_table_text(table, utf8_pipe());
+    CHECK(widest_line(text, cli::display_width) <= 80);
+    CHECK(text.find("1000000000000000000  1000000000000000000") != std::string::npos);
+}
+
+TEST_CASE("an answer as Markdown says what its rows do not") {
+    const Answer answer = fitting_answer();
+    const std::string text = cli::render_table(cli::table_of(answer), Format::markdown, utf8_pipe());
+    CHECK(text.find("run: ") != std::string::npos);
+    CHECK(text.find("largest context") != std::string::npos);
+}
+
 TEST_CASE("an answer as a table: a row a device, and one for the computer's memory") {
     const std::string text = cli::render_table(cli::table_of(split_answer()), Format::tsv, utf8_pipe());
     CHECK(text ==
           "model\tquant\tn_ctx\tdevice\tverdict\tavailable\trequired\theadroom\tweights\tkv_cache\trecurrent_state\t"
-          "compute\tadapters\tprojector\tdraft\toutput\toverhead\n"
+          "compute\tadapters\tprojector\tdraft\toutput\toverhead\tmax_ctx\n"
           "llama3.1-8b\tQ4_K_M\t32768\t4GB\toom\t4294967296\t5349834752\t-1054867456\t2281701376\t2147483648\t0\t"
-          "134217728\t0\t0\t0\t\t786432000\n"
+          "134217728\t0\t0\t0\t\t786432000\t\n"
           "llama3.1-8b\tQ4_K_M\t32768\trtx3090\tfit\t25769803776\t5349834752\t20419969024\t2281701376\t2147483648\t0\t"
-          "134217728\t0\t0\t0\t\t786432000\n"
-          "llama3.1-8b\tQ4_K_M\t32768\tRAM\t\t\t347885568\t\t295501824\t0\t0\t50331648\t0\t0\t0\t2052096\t\n");
+          "134217728\t0\t0\t0\t\t786432000\t\n"
+          "llama3.1-8b\tQ4_K_M\t32768\tRAM\t\t\t347885568\t\t295501824\t0\t0\t50331648\t0\t0\t0\t2052096\t\t\n");
 }

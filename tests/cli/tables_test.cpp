@@ -56,7 +56,7 @@ const std::vector<Question> questions{
     {{"-m", "mamba-2.8b", "-g", "rtx3090"}, "quant_ctx", 0},
     {{"-g", "24GB", "-c", "8k", "--quant", "q4_k_m"}, "model", 0},
     {{"-g", "24GB", "-g", "16GB", "-c", "8k", "--moe", "--family", "qwen"}, "model", 0},
-    {{"-g", "24GB", "-c", "8k", "--family", "no such"}, "model", 1},
+    {{"-g", "24GB", "-c", "8k", "--family", "qwen3", "--min-params", "90T"}, "model", 1},
     {{"-m", "llama3.1-8b", "--quant", "q4_k_m", "-g", "24GB", "--runtime", "all"}, "runtime", 0},
 };
 

@@ -112,6 +112,7 @@ TEST_CASE("a name with an x after digits is not a count") {
 TEST_CASE("counts outside of 1 to 64 are refused") {
     CHECK(spec_error("0x24GB") == "\"0x24GB\" asks for 0 GPUs; give 1 to 64, like 2x24GB");
     CHECK(spec_error("65x24GB") == "\"65x24GB\" asks for more than 64 GPUs; give 1 to 64, like 2x24GB");
+    CHECK(spec_error("1000x24GB") == "\"1000x24GB\" asks for more than 64 GPUs; give 1 to 64, like 2x24GB");
     CHECK(spec_error("99999999999999999999x24GB") ==
           "\"99999999999999999999x24GB\" asks for more than 64 GPUs; give 1 to 64, like 2x24GB");
     CHECK(spec_error("0x10") == "\"0x10\" asks for 0 GPUs; give 1 to 64, like 2x24GB");

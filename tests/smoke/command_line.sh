@@ -50,3 +50,9 @@ complains "cannot run"
 run "$VRAMFIT" --gpu 24GB -m llama3.1-8b --quant q4_k_m --exec
 exits_with 2
 complains "--exec runs the command behind --"
+
+# What is asked beside the command would not be what runs.
+run "$VRAMFIT" --gpu 24GB -c 4096 --exec -- "$work/bin/llama-server" -hf x/Llama-3.1-8B-GGUF -c 8192
+exits_with 2
+prints_nothing
+complains "would answer for something else than what --exec runs"

@@ -25,6 +25,7 @@ struct Device {
     bool unified = false;              ///< shares the computer's memory
     std::uint64_t total = 0;           ///< as the driver reports it, else nominal; Apple: the usable working set
     std::optional<std::uint64_t> free; ///< free now, where somebody said so (`--free`) or it was measured
+    std::optional<std::uint64_t> ram;  ///< of the computer, where the device shares it and the catalog knows it
     std::optional<std::uint64_t> driver_share; ///< what the driver keeps of `total`, where that is known of the device
 };
 

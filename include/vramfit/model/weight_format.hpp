@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vramfit/model/file_type.hpp"
 #include "vramfit/model/model.hpp"
 
 #include <cstdint>
@@ -42,6 +43,10 @@ const WeightFormat* weight_format_named(std::string_view name);
 
 /// The format in which the makers of `model` publish it, as far as the data says so; else 16-bit floats.
 const WeightFormat& published_format(const Model& model);
+
+/// The file types in which people publish `model` as GGUF, the best first. Of mixtures of experts whose makers publish
+/// the experts in MXFP4 that is MXFP4_MOE, which holds them as they are: a larger type has nothing to add.
+std::vector<FileType> file_types_of(const Model& model);
 
 /// The share of a tensor that one of `n_ranks` devices keeps where they divide matrices: all of norms, biases, routers
 /// and the latent projections of MLA; one head's keys and values at least.

@@ -53,13 +53,6 @@ bool Advisor::weights_may_help(const Trial& trial, std::uint64_t tensor_bytes, V
     return static_cast<double>(trial.spare(goal)) + most >= 0;
 }
 
-bool Advisor::leaves_device(const Trial& trial) const {
-    std::size_t n_attention = 0;
-    for (const Cache& cache : trial.estimate.caches) n_attention += cache.recurrent ? 0 : cache.layers.size();
-    const std::size_t before = std::max<std::size_t>(2, base_.estimate.n_splits);
-    return n_attention > 0 && trial.estimate.n_splits >= before + n_attention;
-}
-
 /// On the device that misses most; of the computer's memory where that alone is short.
 std::uint64_t Advisor::saved(const Trial& trial) const {
     if (base_.verdict == Verdict::refused) return 0; // there is no compute buffer to compare with
@@ -112,6 +105,7 @@ std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial
         return advisor.take();
     }
     advise_flash_attention(advisor);
+    advise_windows(advisor);
     advise_context(advisor);
     advise_cache_types(advisor);
     advise_ram(advisor);
@@ -119,8 +113,8 @@ std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial
     advise_slots(advisor);
     advise_ubatch(advisor);
     advise_quant(advisor, Loss::little);
-    advise_pairs(advisor);
     advise_experts(advisor);
+    advise_pairs(advisor);
     advise_expert_pairs(advisor);
     advise_quant(advisor, Loss::much);
     advise_gpu_layers(advisor);

@@ -70,7 +70,7 @@ public:
     void keep(const Change& change, const Trial& trial, const Judge& judge);
     /// Would attention run on the CPU, where it did not before? The device has no kernel for it then, and it fits at
     /// the price of a crawl.
-    bool leaves_device(const Trial& trial) const;
+    bool leaves_device(const Trial& trial) const { return attention_left(trial, base_); }
 
     const std::vector<Suggestion>& kept() const { return kept_; }
     std::vector<Suggestion> take() { return std::move(kept_); }
@@ -90,6 +90,8 @@ private:
 void advise_context(Advisor& advisor);
 void advise_cache_types(Advisor& advisor);
 void advise_flash_attention(Advisor& advisor);
+/// Windows where the whole context is cached.
+void advise_windows(Advisor& advisor);
 void advise_slots(Advisor& advisor);
 void advise_ubatch(Advisor& advisor);
 /// File types that lose little, or those with less than three bits a weight.

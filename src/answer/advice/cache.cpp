@@ -71,6 +71,18 @@ void advise_cache_types(Advisor& advisor) {
     }
 }
 
+void advise_windows(Advisor& advisor) {
+    if (!advisor.request().swa_full || advisor.runtime().swa_full) return;
+    if (!advisor.may_help(advisor.worst().memory.kv_cache + advisor.worst().memory.compute)) return;
+    Change change;
+    change.kind = "swa_full";
+    change.summary = "without --swa-full: sliding-window layers cache their window alone";
+    change.set = {{"swa_full", false}}; // what is asked for is left out: there is no flag for the opposite
+    change.request = advisor.request();
+    change.request.swa_full = false;
+    advisor.consider(change);
+}
+
 void advise_flash_attention(Advisor& advisor) {
     const DeviceAnswer& worst = advisor.worst();
     if (advisor.base().estimate.flash_attn || advisor.request().flash_attn != FlashAttention::off) return;

@@ -2,6 +2,7 @@
 
 #include "answer/command.hpp"
 #include "vramfit/model/file_type.hpp"
+#include "vramfit/model/weight_format.hpp"
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ std::vector<std::pair<FileType, std::uint64_t>> smaller_file_types(Advisor& advi
     if (!advisor.model().file_type.empty()) return types; // a file holds what it holds
     const bool imatrix = advisor.request().imatrix;
     std::uint64_t last = advisor.base().estimate.tensor_bytes;
-    for (const FileType type : published_file_types) {
+    for (const FileType type : file_types_of(advisor.model())) {
         if (loses_much(type) != (loss == Loss::much)) continue;
         if (advisor.judge().estimator().quant_refusal(type, imatrix)) continue;
         const std::uint64_t bytes = advisor.judge().estimator().tensor_bytes(type, imatrix);

@@ -4,9 +4,11 @@
 #include "vramfit/answer/solve.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/base/text.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 namespace vramfit {
 namespace {
@@ -30,6 +32,25 @@ struct Line {
     Request request;
 };
 
+/// "attention runs on the CPU with q5_1 and q4_1: ...", of the lines whose caches the device has no kernel for.
+std::optional<std::string> note_left(const std::vector<Line>& lines, Judge& judge, std::uint64_t n_ctx) {
+    std::vector<std::string> names;
+    std::optional<Trial> usual;
+    for (const Line& line : lines) {
+        Request request = line.request;
+        request.n_ctx = n_ctx;
+        Trial trial = judge.attempt(request);
+        if (!usual) {
+            request.type_k = request.type_v = TensorType::f16;
+            usual = judge.attempt(request);
+        }
+        if (attention_left(trial, *usual)) names.push_back(line.name);
+    }
+    if (names.empty()) return std::nullopt;
+    return "with " + enumerated(names, "and") +
+           " attention runs on the CPU: the GPU has no kernel for them, and answers come at a crawl";
+}
+
 /// The lines against the contexts, and the largest context of each where there is a GPU.
 Table by_context(const Request& request, Estimator& estimator, std::vector<Line> lines, Table table) {
     const bool on_gpu = !request.gpus.empty();
@@ -51,6 +72,9 @@ Table by_context(const Request& request, Estimator& estimator, std::vector<Line>
             else
                 row.cells.emplace_back(needed_bytes(trial));
         }
+    }
+    if (table.kind == "cache_ctx") {
+        if (auto note = note_left(lines, judge, contexts.front())) table.notes.push_back(std::move(*note));
     }
     if (!on_gpu) {
         table.legend = "GiB required on one GPU, what its driver and the process take included";

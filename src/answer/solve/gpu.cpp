@@ -81,9 +81,9 @@ std::string needed_note(const Trial& trial) {
 
 TableRow row_of(const Cards& cards) {
     const GpuInfo& gpu = *cards.gpu;
-    return {cells_of(cards.spec(), number_or_nothing(gpu.nominal.value_or(0) * cards.count), cards.usable,
-                     required_bytes(cards.trial), least_headroom(cards.trial), cards.trial.verdict, gpu.name,
-                     gpu.vendor, gpu.kind)};
+    return {cells_of(cards.spec(), number_or_nothing(gpu.nominal.value_or(gpu.total.value_or(0)) * cards.count),
+                     cards.usable, required_bytes(cards.trial), least_headroom(cards.trial), cards.trial.verdict,
+                     gpu.name, gpu.vendor, gpu.kind)};
 }
 
 } // namespace

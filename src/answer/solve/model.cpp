@@ -1,12 +1,15 @@
 #include "sweep.hpp"
 
 #include "vramfit/base/error.hpp"
+#include "vramfit/base/near_match.hpp"
+#include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
 #include "vramfit/model/file_type.hpp"
 #include "vramfit/model/user_catalog.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <tuple>
 
 namespace vramfit {
@@ -86,7 +89,9 @@ TableRow row_of(const Fitting& f) {
                      text_or_nothing(f.entry.license))};
 }
 
-std::vector<TableColumn> columns() {
+std::vector<TableColumn> columns(const Request& request) {
+    // Where contexts differ from model to model, and where they order the rows, they are shown.
+    const bool shows_context = request.n_ctx == std::uint64_t{0} || request.models.order == ModelOrder::context;
     return {{"model", "model"},
             {"parameters", "params", Unit::parameters},
             {"active_parameters", "active", Unit::parameters, true},
@@ -96,7 +101,7 @@ std::vector<TableColumn> columns() {
             {"required", "required", Unit::bytes},
             {"headroom", "headroom", Unit::bytes},
             {"verdict", "verdict", Unit::verdict},
-            {"context_length", "context", Unit::count, true},
+            {"context_length", "context", Unit::count, !shows_context},
             {"family", "family", Unit::none, true},
             {"license", "licence", Unit::none, true}};
 }
@@ -128,6 +133,22 @@ std::string legend_of(const Found& found, std::size_t n_devices) {
     return found.n_tried == 0 ? "no model of the catalog is like that" : "no model of the catalog fits";
 }
 
+/// Throws Error for a family or a licence that no model of the catalogs has.
+void check_filter(const std::vector<CatalogEntry>& entries, const ModelFilter& filter) {
+    const auto check = [&](const char* option, const std::string& wanted, std::string CatalogEntry::*field) {
+        std::set<std::string_view> known;
+        for (const CatalogEntry& entry : entries) {
+            if (holds(entry.*field, wanted)) return;
+            known.insert(entry.*field);
+        }
+        const std::vector<std::string_view> names(known.begin(), known.end());
+        throw Error(std::string(option) + ": no model of the catalog has " + quote(wanted) +
+                    did_you_mean(wanted, names));
+    };
+    check("--family", filter.family, &CatalogEntry::family);
+    check("--license", filter.license, &CatalogEntry::license);
+}
+
 } // namespace
 
 Table models_that_fit(const Request& request, const ModelSources& sources) {
@@ -139,13 +160,15 @@ Table models_that_fit(const Request& request, const ModelSources& sources) {
     ModelSources all = sources;
     all.catalogs.insert(all.catalogs.begin(), request.catalogs.begin(), request.catalogs.end());
     Found found;
-    for (const CatalogEntry& entry : catalog_entries(all)) {
+    const std::vector<CatalogEntry> entries = catalog_entries(all);
+    check_filter(entries, request.models);
+    for (const CatalogEntry& entry : entries) {
         if (is_wanted(entry, request)) try_model(entry, request, all, found);
     }
     if (found.n_tried > 0 && found.n_impossible == found.n_tried) throw Error(found.why_impossible);
     std::ranges::sort(found.models,
                       [&](const Fitting& a, const Fitting& b) { return comes_before(a, b, request.models.order); });
-    table.columns = columns();
+    table.columns = columns(request);
     table.rows.reserve(found.models.size());
     for (const Fitting& fitting : found.models) table.rows.push_back(row_of(fitting));
     table.legend = legend_of(found, table.subject->devices.size());

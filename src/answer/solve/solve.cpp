@@ -22,6 +22,14 @@ void check_table(const Request& request) {
     if (request.table && request.n_ctx) throw Error("a table has its own contexts: leave --ctx or --table out");
 }
 
+/// An engine that takes a share of the card fills it, whatever is asked: tables of what fits would say nothing.
+void check_engine(const Request& request) {
+    if (request.runtime == all_runtimes || !find_runtime(request.runtime).serving) return;
+    throw Error(find_runtime(request.runtime).name +
+                " is answered for one deployment: give model and GPU, and no table; what is left open is looked for "
+                "with llama.cpp and its like");
+}
+
 /// A question about one model, with something left open. `has_quant`: the quantization is not.
 Table table_of(const Request& request, Estimator& estimator, bool has_quant) {
     check_table(request);
@@ -39,6 +47,7 @@ Table table_of(const Request& request, Estimator& estimator, bool has_quant) {
 Solution solve(const Request& request, const ModelSources& sources) {
     if (request.model.empty()) {
         check_table(request);
+        check_engine(request);
         if (request.table) throw Error("a table of contexts is of one model: name it");
         return models_that_fit(request, sources);
     }
@@ -58,6 +67,7 @@ Solution solve(const Request& request, const ModelSources& sources) {
         return runtimes_compared(sourced, estimator);
     }
     if (complete) return answer(sourced, estimator);
+    check_engine(request);
     Table table = table_of(sourced.request, estimator, has_quant);
     table.notes.insert(table.notes.end(), sourced.notes.begin(), sourced.notes.end());
     return table;

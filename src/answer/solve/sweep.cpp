@@ -4,6 +4,7 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/hardware/overhead.hpp"
 #include "vramfit/model/file_type.hpp"
+#include "vramfit/model/weight_format.hpp"
 
 #include <algorithm>
 
@@ -12,23 +13,21 @@ namespace {
 
 constexpr const char* any_device = "8192GB";
 
-/// A file type for mixtures of experts, of a model that is none: it would be Q8_0 under another name.
-bool is_for_others(FileType type, const Model& model) {
-    return type == FileType::mxfp4_moe && model.hparams.get("expert_count", 0) == 0;
-}
-
 } // namespace
 
 std::vector<Quant> quants_of(Estimator& estimator, const Request& request) {
     const Model& model = estimator.model();
     const bool imatrix = request.imatrix;
     if (!model.file_type.empty()) return {{model.file_type, estimator.tensor_bytes(FileType::f16, imatrix)}};
-    std::vector<FileType> types(published_file_types.begin(), published_file_types.end());
-    if (request.quant) types = {parse_file_type(*request.quant)};
+    const std::vector<FileType> types =
+        request.quant ? std::vector{parse_file_type(*request.quant)} : file_types_of(model);
     std::vector<Quant> quants;
     for (const FileType type : types) {
-        if (!request.quant && (estimator.quant_refusal(type, imatrix) || is_for_others(type, model))) continue;
-        quants.push_back({std::string(traits(type).name), estimator.tensor_bytes(type, imatrix)});
+        if (!request.quant && estimator.quant_refusal(type, imatrix)) continue;
+        const std::uint64_t bytes = estimator.tensor_bytes(type, imatrix);
+        // As its makers publish it, a model may be smaller than in types with more bits: they lose to it in everything.
+        if (types.front() == FileType::mxfp4_moe && !quants.empty() && bytes > quants.front().tensor_bytes) continue;
+        quants.push_back({std::string(traits(type).name), bytes});
     }
     std::ranges::stable_sort(quants, std::ranges::greater{}, &Quant::tensor_bytes);
     return quants;
