@@ -38,13 +38,30 @@ std::string head_line(const Diagnosis& diagnosis, const Terminal& terminal) {
     std::string left = terminal.paint(color, verdict);
     const std::string_view what = what_failed(diagnosis.stage);
     if (!what.empty()) left += "  " + std::string(what);
-    if (!diagnosis.device.empty() && diagnosis.oom) left += ", " + printable(diagnosis.device);
+    if (!diagnosis.device.empty() && diagnosis.oom) left += ", " + shortened(printable(diagnosis.device), 30);
     if (!diagnosis.gpu.empty() && diagnosis.oom) left += " (" + shortened(printable(diagnosis.gpu), 34) + ")";
     return edges(left, name_of(diagnosis.runtime));
 }
 
+/// `text` behind `first` on lines of the screen's width; what has no blanks to break it at (a path, a name) is cut where
+/// the line ends.
+std::string lines_of(std::string_view first, std::string_view text) {
+    const std::size_t width = screen_width - std::min(display_width(first), screen_width / 2);
+    std::vector<std::string> pieces;
+    for (std::string_view word : words_of(text)) {
+        while (display_width(word) > width) {
+            std::size_t length = width;
+            while (display_width(word.substr(0, length + 1)) <= width) ++length;
+            pieces.emplace_back(word.substr(0, length));
+            word.remove_prefix(length);
+        }
+        pieces.emplace_back(word);
+    }
+    return wrapped(first, pieces);
+}
+
 std::string labelled(std::string_view label, const std::string& text) {
-    return wrapped("  " + pad_right(label, label_width), text);
+    return lines_of("  " + pad_right(label, label_width), text);
 }
 
 std::string line_text(std::uint64_t line) { return line == 0 ? "" : " (line " + std::to_string(line) + ")"; }
@@ -95,7 +112,7 @@ std::string action_text(const DiagnosisAction& action, std::size_t number, const
     if (!text.empty()) text = terminal.paint(Color::bold, text) + ": ";
     text += printable(action.summary);
     if (action.verdict) text += " [" + std::string(name_of(*action.verdict)) + "]";
-    return wrapped("  " + std::to_string(number) + ". ", text);
+    return lines_of("  " + std::to_string(number) + ". ", text);
 }
 
 std::string asked_for(const Diagnosis& diagnosis) {
@@ -121,10 +138,10 @@ Json text_or_none(const std::string& text) { return text.empty() ? Json(nullptr)
 } // namespace
 
 std::string render_diagnosis_text(const Diagnosis& diagnosis, const Terminal& terminal) {
-    std::string text = head_line(diagnosis, terminal) + "\n" + wrapped("  ", printable(diagnosis.summary) + ".");
+    std::string text = head_line(diagnosis, terminal) + "\n" + lines_of("  ", printable(diagnosis.summary) + ".");
     if (!diagnosis.arithmetic.empty()) {
         text += "\n";
-        for (const std::string& line : diagnosis.arithmetic) text += wrapped("  - ", printable(line));
+        for (const std::string& line : diagnosis.arithmetic) text += lines_of("  - ", printable(line));
     }
     const std::string settings = in_effect(diagnosis), memory = memory_text(diagnosis);
     if (!settings.empty() || !memory.empty()) text += "\n";
@@ -135,9 +152,9 @@ std::string render_diagnosis_text(const Diagnosis& diagnosis, const Terminal& te
         for (std::size_t i = 0; i < diagnosis.actions.size(); ++i)
             text += action_text(diagnosis.actions[i], i + 1, terminal);
     }
-    if (!diagnosis.missing.empty()) text += "\n" + wrapped("  ", asked_for(diagnosis));
+    if (!diagnosis.missing.empty()) text += "\n" + lines_of("  ", asked_for(diagnosis));
     if (!diagnosis.notes.empty()) text += "\n";
-    for (const std::string& note : diagnosis.notes) text += wrapped("  note: ", printable(note));
+    for (const std::string& note : diagnosis.notes) text += lines_of("  note: ", printable(note));
     return text;
 }
 

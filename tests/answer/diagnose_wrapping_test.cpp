@@ -103,3 +103,51 @@ TEST_CASE("a wrapped line without an end keeps to constant memory", "[diagnose][
     }
     CHECK(bytes == 400'000 + 11 + 10);
 }
+
+TEST_CASE("a log that was broken at blanks, which are gone, is read as if it were whole", "[diagnose]") {
+    const std::string line = "2026-12-01 10:00:0";
+    std::string log;
+    for (int i = 0; i < 8; ++i)
+        log += line + std::to_string(i) +
+               " load_tensors: some words about tensors, all of which are long enough\nunbelievably broken here\n";
+    log += line +
+           "8 ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4096.00 MiB on device\n"
+           "0: cudaMalloc failed: out of memory\n" +
+           line +
+           "9 llama_init_from_model: failed to initialize the context: failed to allocate\n"
+           "buffer for kv cache\n";
+    const Diagnosis found = diagnose(log_stream(log), {});
+    CHECK(found.stage == FailureStage::kv_cache);
+    CHECK(found.device == "CUDA0");
+    REQUIRE(found.figure("requested") != nullptr);
+    CHECK(found.figure("requested")->value == 4294967296);
+    CHECK(found.figure("requested")->line == 17);
+}
+
+TEST_CASE("a log whose broken lines go on indented is read as if it were whole", "[diagnose]") {
+    // 60 columns, four blanks before what goes on.
+    std::string log;
+    for (int i = 0; i < 4; ++i) log += "load_tensors: " + std::string(46, 'x') + "\n    yyyy\nload_tensors: short\n";
+    log +=
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4096.\n    00 MiB on device 0: cudaMalloc failed: out "
+        "of mem\n"
+        "ory\nllama_init_from_model: failed to initialize the context: fai\n    led to allocate buffer for kv cache\n";
+    const Diagnosis found = diagnose(log_stream(log), {});
+    CHECK(found.stage == FailureStage::kv_cache);
+    REQUIRE(found.figure("requested") != nullptr);
+    CHECK(found.figure("requested")->value == 4294967296);
+}
+
+TEST_CASE("whole lines stay whole", "[diagnose]") {
+    // A traceback is indented, and has long lines: nothing of it goes on.
+    std::string log;
+    for (int i = 0; i < 6; ++i)
+        log += "  File \"/v/site-packages/torch/nn/modules/module.py\", line 1736, in _wrapped_call_impl\n"
+               "    return self._call_impl(*args, **kwargs)\n";
+    CHECK(lines_of(log).size() == 12);
+    std::string workers;
+    for (int i = 0; i < 6; ++i)
+        workers += "INFO 12-11 00:06:53 [core.py:1] a message of some length that differs from line to line" +
+                   std::string(static_cast<std::size_t>(i), 'x') + "\n";
+    CHECK(lines_of(workers).size() == 6);
+}

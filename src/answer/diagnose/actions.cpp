@@ -48,7 +48,8 @@ std::vector<std::string> translated(const Suggestion& suggestion, LogRuntime run
         if (runtime == LogRuntime::ollama && setting == std::string_view("n_ctx") && parallel > 1)
             value = std::to_string(log_text::count(value).value_or(parallel) / parallel);
         const auto words = flags_of(runtime, kind, value);
-        flags.insert(flags.end(), words.begin(), words.end());
+        const bool said = words.size() == 1 && std::ranges::find(flags, words.front()) != flags.end();
+        if (!said) flags.insert(flags.end(), words.begin(), words.end());
     }
     return flags;
 }
@@ -107,6 +108,9 @@ bool add_confirmed(Diagnosis& diagnosis, const Request& request, Estimator& esti
         if (action.flags.empty() && !is_change_of_plan(suggestion)) continue;
         diagnosis.actions.push_back(std::move(action));
     }
+    if (request.n_ctx && (answered.verdict == Verdict::fit || answered.verdict == Verdict::tight))
+        diagnosis.notes.emplace_back("by the estimator all of it fits where the log says that it failed: look for what "
+                                     "else holds memory there (nvidia-smi, rocm-smi)");
     if (diagnosis.cause == FailureCause::compute_too_large) add_for_compute(diagnosis, request, estimator);
     return !diagnosis.actions.empty();
 }

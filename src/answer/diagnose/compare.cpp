@@ -2,6 +2,7 @@
 #include "compare_reasons.hpp"
 #include "conclude.hpp"
 #include "log_reader.hpp"
+#include "plausible.hpp"
 #include "request_of.hpp"
 #include "subject.hpp"
 #include "tokens_beside.hpp"
@@ -131,15 +132,18 @@ void compare_places(Comparison& comparison, const Load& load, const std::vector<
 } // namespace
 
 Comparison compare(const ByteStream& log, const Request& hints) {
+    check_hints(hints);
     const LogFacts facts = LogReader::read(log);
     if (facts.n_bytes == 0) throw Error("the log is empty; give the output of the program");
     Comparison comparison;
     comparison.runtime = facts.runtime();
-    const Load* load = load_with_figures(facts);
-    if (load == nullptr || !runs_llama_cpp(comparison.runtime)) {
+    const Load* found = load_with_figures(facts);
+    if (found == nullptr || !runs_llama_cpp(comparison.runtime)) {
         comparison.reason = "the log shows no buffers of llama.cpp to compare with";
         return comparison;
     }
+    const Load believed = without_impossible(*found);
+    const Load* const load = &believed;
     Diagnosis shown = conclude(facts, *load);
     identify_quant(shown, *load, hints);
     const Subject subject = subject_of(*load, hints);

@@ -131,6 +131,22 @@ bool others_hold_it(const Load& load, const Diagnosis& diagnosis) {
     return held >= others_from + driver_share && budget.used + asked->value + driver_share <= budget.total->value;
 }
 
+/// Whether what was asked for was there by the log's own figures, with room to spare: then it does not show what took
+/// it. Only where it shows what lay there before.
+bool would_have_fit(const Load& load, const Diagnosis& diagnosis) {
+    const Budget budget = budget_of(load, diagnosis);
+    const OptionalLogged asked = load.failure->refusal.bytes;
+    if (budget.host || !asked || !budget.left) return false;
+    if (budget.free_is_left) return asked->value <= *budget.left;
+    if (load.number("projector")) return false;     // is it there, or not yet?
+    if (diagnosis.stage == FailureStage::weights) { // other backends ask for several buffers
+        if (!diagnosis.device.starts_with("CUDA") && !diagnosis.device.starts_with("ROCm")) return false;
+    } else if (budget.used == 0) {
+        return false;
+    }
+    return asked->value + driver_share <= *budget.left;
+}
+
 /// A Vulkan driver refuses single buffers of a size that its memory would hold.
 bool is_buffer_limit(const Load& load, const Diagnosis& diagnosis) {
     const LogRefusal& refusal = load.failure->refusal;
@@ -155,6 +171,10 @@ FailureCause cause_of_stage(FailureStage stage) {
     return FailureCause::none;
 }
 
+bool is_at_load(FailureStage stage) {
+    return stage == FailureStage::weights || stage == FailureStage::kv_cache || stage == FailureStage::compute;
+}
+
 void judge_failure(Diagnosis& diagnosis, const Load& load) {
     const LogFailure& failure = *load.failure;
     diagnosis.stage = failure.stage;
@@ -168,7 +188,7 @@ void judge_failure(Diagnosis& diagnosis, const Load& load) {
         diagnosis.cause = FailureCause::draft;
     else if (is_buffer_limit(load, diagnosis))
         diagnosis.stage = FailureStage::per_buffer_limit, diagnosis.cause = FailureCause::per_buffer_limit;
-    else if (others_hold_it(load, diagnosis))
+    else if (others_hold_it(load, diagnosis) || (is_at_load(failure.stage) && would_have_fit(load, diagnosis)))
         diagnosis.cause = FailureCause::other_process;
 }
 
@@ -255,7 +275,10 @@ Diagnosis conclude(const LogFacts& facts, const Load& load) {
         diagnosis.device = working_device(load);
     } else if (load.number("generic") && !load.ready && !load.retried) {
         diagnosis.oom = true;
-        diagnosis.stage = load.has_context ? FailureStage::compute : FailureStage::generation;
+        const bool loads = load.has_buffers() || !load.path.empty() || load.number("n_layer");
+        diagnosis.stage = load.has_context ? FailureStage::compute
+                          : loads          ? FailureStage::weights
+                                           : FailureStage::generation;
         diagnosis.cause = cause_of_stage(diagnosis.stage);
     } else {
         diagnosis.device = working_device(load);

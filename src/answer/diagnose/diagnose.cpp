@@ -5,11 +5,11 @@
 #include "log_reader.hpp"
 #include "log_text.hpp"
 #include "model_guess.hpp"
+#include "plausible.hpp"
 #include "request_of.hpp"
 #include "sentences.hpp"
 #include "subject.hpp"
 
-#include "answer/model_name.hpp"
 #include "vramfit/base/error.hpp"
 
 #include <algorithm>
@@ -31,10 +31,11 @@ const LogFigure* Diagnosis::figure(std::string_view name) const {
 }
 
 Diagnosis diagnose(const ByteStream& log, const Request& hints) {
+    check_hints(hints);
     const LogFacts facts = LogReader::read(log);
     if (facts.n_bytes == 0) throw Error("the log is empty; give the output of the program that failed");
     const Load* decisive = &decisive_load(facts);
-    Load load = *decisive;
+    Load load = without_impossible(*decisive);
     apply_hints(load, hints);
     Diagnosis diagnosis = conclude(facts, load);
     if (facts.last->ready && decisive != &*facts.last)

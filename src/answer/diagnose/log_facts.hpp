@@ -98,6 +98,7 @@ struct Load {
     std::optional<LogLine> other_error;
     bool dead = false;     ///< it gave up
     bool ready = false;    ///< it came up
+    bool windows = false;  ///< paths and programs are those of Windows
     bool retried = false;  ///< the runtime tried again by itself
     bool survived = false; ///< a refusal was survived
     bool has_context = false;

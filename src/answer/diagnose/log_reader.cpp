@@ -20,6 +20,14 @@ constexpr std::uint64_t decided_within = 30; ///< lines between a refusal and th
 
 std::string kept(std::string_view text) { return std::string(text.substr(0, longest_text)); }
 
+/// The same of a line that matters for what stands at `at`: its front is cut where that is far behind.
+std::string kept_with(std::string_view line, std::size_t at) {
+    constexpr std::size_t behind = 160; // room for the reason
+    if (line.size() <= longest_text || at + behind <= longest_text) return kept(line);
+    const std::size_t from = std::min(at + behind, line.size()) - longest_text;
+    return "..." + kept(line.substr(from));
+}
+
 } // namespace
 
 LogReader::LogReader() {
@@ -65,6 +73,11 @@ void LogReader::read_piece(const KeywordSearch& search, const WrappedLines& line
         cleaned = log_text::without_colors(line);
         line = cleaned;
     }
+    if (log_text::has_hidden(line)) {
+        cleaned = log_text::without_hidden(line);
+        line = cleaned;
+    }
+    if (is_ignored(line)) return;
     feed(line);
     rest_ignored_ = false;
     search.each(line, [&](std::size_t rule, std::size_t at) {
@@ -74,6 +87,21 @@ void LogReader::read_piece(const KeywordSearch& search, const WrappedLines& line
         rules_[rule].read(*this, {line, at, rest, line_});
         note_origins();
     });
+}
+
+void LogReader::ignore_lines(std::span<const std::string_view> ends) {
+    constexpr int most_lines = 64; // what has not ended by then was cut
+    speech_ends_ = ends;
+    to_ignore_ = most_lines;
+}
+
+bool LogReader::is_ignored(std::string_view line) {
+    if (to_ignore_ == 0) return false;
+    --to_ignore_;
+    const bool ends = std::ranges::any_of(
+        speech_ends_, [&](std::string_view end) { return line.find(end) != std::string_view::npos; });
+    if (ends) to_ignore_ = 0;
+    return true;
 }
 
 void LogReader::feed(std::string_view line) {
@@ -97,7 +125,9 @@ void LogReader::finish_collecting() {
     auto* const collector = std::exchange(collector_, nullptr);
     const std::string text = std::move(collected_);
     const std::uint64_t here = std::exchange(line_, collected_line_);
+    reads_collected_ = true;
     collector(*this, {text, 0, text, collected_line_});
+    reads_collected_ = false;
     note_origins();
     line_ = here;
 }
@@ -134,6 +164,7 @@ void LogReader::new_process(std::uint64_t line) {
     load_ = Load();
     load_.first_line = line;
     load_.version = finished.version;
+    load_.windows = finished.windows;
     if (finished.failed()) facts_.last_failed = finished;
     const bool complete = finished.has_buffers() && finished.has_context && !finished.failed();
     if (complete) facts_.last_complete = std::move(finished);
@@ -257,7 +288,11 @@ void LogReader::failed(FailureStage stage, const Mention& mention, std::optional
 
 void LogReader::other_error(const Mention& mention) {
     if (in_fit_pass_ && load_.other_error) return;
-    if (!load_.other_error) load_.other_error = LogLine{mention.number, kept(log_text::without_prefix(mention.line))};
+    if (!load_.other_error) {
+        const std::string_view text = log_text::without_prefix(mention.line);
+        const std::size_t before = mention.line.size() - text.size();
+        load_.other_error = LogLine{mention.number, kept_with(text, mention.at - std::min(mention.at, before))};
+    }
     evidence(mention);
 }
 
@@ -268,9 +303,10 @@ void LogReader::note(std::string text) {
 
 void LogReader::evidence(const Mention& mention) {
     auto& lines = load_.evidence;
-    if (mention.line.empty() || (!lines.empty() && lines.back().number == mention.number)) return;
+    if (mention.line.empty() || reads_collected_) return;
+    if (!lines.empty() && lines.back().number == mention.number) return;
     if (lines.size() >= most_evidence) lines.erase(lines.begin());
-    lines.push_back({mention.number, kept(mention.line)});
+    lines.push_back({mention.number, kept_with(mention.line, mention.at)});
 }
 
 void LogReader::frame(int rank, FailureStage stage) {

@@ -71,13 +71,15 @@ public:
     FailureStage take_frame();
 
     bool in_fit_pass() const { return in_fit_pass_; }
-    void ignore_rest_of_line() { rest_ignored_ = true; } ///< it is what people wrote, not the program
+    void ignore_rest_of_line() { rest_ignored_ = true; }       ///< it is what people wrote, not the program
+    void ignore_lines(std::span<const std::string_view> ends); ///< the next ones too, until one holds one of `ends`
 
 private:
     LogReader();
     void read_piece(const KeywordSearch& search, const WrappedLines& lines, std::string_view line);
     void read_line(const KeywordSearch& search, const WrappedLines& lines, std::string_view line);
     void feed(std::string_view line);
+    bool is_ignored(std::string_view line);
     void finish_load();
     void forget_failure_of_retry();
     void finish_collecting();
@@ -87,7 +89,10 @@ private:
     Load load_;
     std::uint64_t line_ = 0; ///< that is being read
     bool in_fit_pass_ = false, rest_ignored_ = false;
+    bool reads_collected_ = false; ///< what was put together is no line of the log
     std::vector<Rule> rules_;
+    std::span<const std::string_view> speech_ends_; ///< while lines are ignored
+    int to_ignore_ = 0;
     std::string collected_;
     std::uint64_t collected_line_ = 0;
     int to_collect_ = 0;

@@ -3,6 +3,7 @@
 #include "vramfit/base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -159,6 +160,37 @@ std::string without_colors(std::string_view line) {
         }
         if (i + 1 >= line.size() || line[i + 1] != '[') continue;
         for (i += 2; i < line.size() && (line[i] < '@' || line[i] > '~');) ++i;
+    }
+    return text;
+}
+
+namespace {
+
+/// Zero width space, its like for joining and not joining, word joiner, byte order mark; soft hyphen.
+constexpr std::array<std::string_view, 6> hidden{"\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d",
+                                                 "\xe2\x81\xa0", "\xef\xbb\xbf", "\xc2\xad"};
+
+} // namespace
+
+bool has_hidden(std::string_view line) {
+    for (const char lead : {'\xe2', '\xef', '\xc2'}) {
+        if (line.find(lead) == std::string_view::npos) continue;
+        for (const std::string_view character : hidden) {
+            if (line.find(character) != std::string_view::npos) return true;
+        }
+        return false;
+    }
+    return false;
+}
+
+std::string without_hidden(std::string_view line) {
+    std::string text;
+    while (!line.empty()) {
+        const auto* const found =
+            std::ranges::find_if(hidden, [&](std::string_view character) { return line.starts_with(character); });
+        const std::size_t length = found == hidden.end() ? 1 : found->size();
+        if (found == hidden.end()) text += line.front();
+        line.remove_prefix(length);
     }
     return text;
 }

@@ -40,6 +40,10 @@ std::string_view word(std::string_view text);
 /// `line` without the colours of terminals.
 std::string without_colors(std::string_view line);
 
+/// Whether `line` has characters that have no width (web pages put them into long words), and the line without them.
+bool has_hidden(std::string_view line);
+std::string without_hidden(std::string_view line);
+
 /// `line` without what wrappers put in front: quotation marks of mail, the columns of journald, docker, kubernetes and
 /// worker processes, timestamps and levels.
 std::string_view without_prefix(std::string_view line);

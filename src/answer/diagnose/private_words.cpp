@@ -24,8 +24,8 @@ std::size_t run_length(std::string_view text, Belongs belongs) {
 /// Keys of Hugging Face, OpenAI and their like begin with what tells whose they are.
 PrivateWord key(std::string_view text) {
     constexpr std::size_t least_secret = 8;
-    for (const std::string_view front :
-         {"hf_", "sk-", "ghp_", "gho_", "ghs_", "glpat-", "github_pat_", "xoxb-", "AKIA", "eyJ"}) {
+    for (const std::string_view front : {"hf_", "sk-", "nvapi-", "gsk_", "ghp_", "gho_", "ghs_", "glpat-",
+                                         "github_pat_", "xoxb-", "xoxp-", "AKIA", "ASIA", "AIza", "dop_v1_", "eyJ"}) {
         if (!text.starts_with(front)) continue;
         const std::size_t length = run_length(text, [](char c) { return is_word_char(c) || c == '.'; });
         if (length >= front.size() + least_secret) return {length, "KEY"};
@@ -89,10 +89,61 @@ PrivateWord colon_address(std::string_view text) {
     return {length, "ADDRESS"};
 }
 
-/// "http://user:password@host:8080/path".
+/// "8932f937-d72c-4106-c12f-20bd9faed9f6", which is of one card, one machine or one request in the world.
+std::size_t unique_id_length(std::string_view text) {
+    std::size_t length = 0;
+    for (const std::size_t digits : {8U, 4U, 4U, 4U, 12U}) {
+        if (length > 0 && (length >= text.size() || text[length++] != '-')) return 0;
+        if (run_length(text.substr(length, digits), is_hex) != digits) return 0;
+        length += digits;
+    }
+    return length < text.size() && is_word_char(text[length]) ? 0 : length;
+}
+
+/// "GPU-8932f937-...", "MIG-...", and such an id alone. What was cut short tells still too much.
+PrivateWord unique_id(std::string_view text) {
+    for (const std::string_view front : {"GPU-", "MIG-"}) {
+        if (!text.starts_with(front)) continue;
+        constexpr std::size_t least_digits = 8;
+        const std::string_view id = text.substr(front.size());
+        if (run_length(id, is_hex) < least_digits) return {};
+        return {front.size() + run_length(id, [](char c) { return is_hex(c) || c == '-' || c == '/'; }),
+                std::string(front) + "ID"};
+    }
+    const std::size_t length = unique_id_length(text);
+    return length == 0 ? PrivateWord{} : PrivateWord{length, "ID"};
+}
+
+/// "build01.corp.internal", "nas.local:8080": names that only a local network knows. Public names with a port or three
+/// parts and more ("api.example.com") are somebody's machines, too.
+PrivateWord host_name(std::string_view text) {
+    const std::size_t length = run_length(text, [](char c) { return is_word_char(c) || c == '.'; });
+    std::string_view name = text.substr(0, length);
+    while (name.ends_with('.')) name.remove_suffix(1);
+    const std::size_t point = name.find_last_of('.');
+    if (point == std::string_view::npos || point == 0 || name.find('_') != std::string_view::npos) return {};
+    const std::string_view behind = text.substr(name.size());
+    if (!behind.empty() && (is_slash(behind[0]) || behind[0] == '(')) return {};
+    const std::size_t port = behind.starts_with(':') ? run_length(behind.substr(1), is_digit) : 0;
+    const std::string end = lower(name.substr(point + 1));
+    const auto is_one_of = [&](std::initializer_list<std::string_view> ends) {
+        return std::ranges::find(ends, std::string_view(end)) != ends.end();
+    };
+    const bool local =
+        is_one_of({"internal", "lan", "local", "localdomain", "home", "corp", "intranet", "private", "arpa"}) &&
+        is_letter(end.front());
+    const bool many = std::ranges::count(name, '.') >= 2;
+    const bool open = is_one_of({"com", "net", "org", "edu", "gov", "io", "ai", "dev", "cloud", "de", "fr", "uk", "eu",
+                                 "ch", "nl", "jp", "cn"}) &&
+                      (many || port > 0);
+    if (!local && !open) return {};
+    return {name.size() + (port > 0 ? port + 1 : 0), "HOST"};
+}
+
+/// "http://user:password@host:8080/path", "s3://bucket/key".
 PrivateWord url(std::string_view text) {
-    const std::size_t scheme = run_length(text, is_letter);
-    if (scheme < 2 || !text.substr(scheme).starts_with("://")) return {};
+    const std::size_t scheme = run_length(text, [](char c) { return is_word_char(c) || c == '+'; });
+    if (scheme < 2 || !is_letter(text[0]) || !text.substr(scheme).starts_with("://")) return {};
     const auto belongs = [](char c) { return std::string_view(" \t\"',<>").find(c) == std::string_view::npos; };
     const std::size_t length = scheme + run_length(text.substr(scheme), belongs);
     return {length, std::string(text.substr(0, scheme)) + "://ADDRESS"};
@@ -148,30 +199,46 @@ bool starts_path(std::string_view text) {
 
 /// Names of folders and files may hold blanks: how far a path goes on behind one.
 std::size_t length_behind_blank(std::string_view text) {
-    constexpr std::size_t most_words = 5;
+    constexpr std::size_t most_words = 6; ///< until the next slash
+    constexpr std::string_view marks = "()[]&',";
+    const auto of_name = [&](char c) { return is_path_char(c) || marks.find(c) != std::string_view::npos; };
     std::size_t length = 0, taken = 0;
     for (std::size_t words = 0; words < most_words && taken < text.size() && text[taken] == ' '; ++words) {
         const std::string_view rest = text.substr(taken + 1);
-        const std::size_t word = run_length(rest, is_path_char);
-        const bool another = word == 0 || std::string_view("/\\-~.").find(rest[0]) != std::string_view::npos ||
+        const std::size_t word = run_length(rest, of_name);
+        const bool dash = word == 1 && rest[0] == '-'; // "Jo - work"
+        const bool another = word == 0 ||
+                             (!dash && std::string_view("/\\-~.").find(rest[0]) != std::string_view::npos) ||
                              rest.substr(0, word).find(':') != std::string_view::npos; // a drive, an address
         if (another) break;
-        taken += 1 + word;
-        const std::string_view name = rest.substr(0, word);
-        const bool counted = run_length(name, [](char c) { return is_digit(c) || c == '/'; }) == word; // "33/33"
+        std::string_view name = rest.substr(0, word);
+        while (!name.empty() && (marks.find(name.back()) != std::string_view::npos)) name.remove_suffix(1);
+        const bool counted = run_length(name, [](char c) { return is_digit(c) || c == '/'; }) == name.size(); // "33/33"
         const bool path = !counted && std::ranges::any_of(name, is_slash);
-        if (path || is_file(name)) length = taken;
+        if (path || is_file(name)) length = taken + 1 + name.size(), words = 0;
+        taken += 1 + word;
     }
     return length;
+}
+
+/// Whether the path ends with the name of a home's folder, which is its user's.
+bool is_home(std::string_view path) {
+    const std::string parent = lower(log_text::file_name(path.substr(0, path.find_last_of("/\\"))));
+    return parent == "home" || parent == "users";
+}
+
+/// The other part of a user's name: "C:\Users\Bob Jones".
+std::size_t surname_length(std::string_view behind) {
+    if (behind.size() < 2 || behind[0] != ' ' || behind[1] < 'A' || behind[1] > 'Z') return 0;
+    return 1 + run_length(behind.substr(1), [](char c) { return is_word_char(c) || (c & '\x80') != 0; });
 }
 
 /// The last part says what file it is; of a home it is the user's name.
 std::string shown_path(std::string_view path) {
     const std::size_t slash = path.find_last_of("/\\");
     const std::string_view folder = path.substr(0, slash);
-    const std::string parent = lower(log_text::file_name(folder));
     const std::string_view last = log_text::file_name(path);
-    const bool named = last.empty() || parent == "home" || parent == "users" || folder == "\\";
+    const bool named = last.empty() || is_home(path) || folder == "\\";
     return named ? "PATH" : "PATH/" + std::string(last);
 }
 
@@ -182,8 +249,9 @@ PrivateWord path(std::string_view text, std::string_view before) {
     std::size_t length = run_length(text, is_path_char);
     if (close != std::string_view::npos)
         length = close;
-    else
+    else if (!is_file(text.substr(0, length)))
         length += length_behind_blank(text.substr(length));
+    if (is_home(text.substr(0, length))) length += surname_length(text.substr(length));
     while (length > 1 && (text[length - 1] == ':' || text[length - 1] == '.')) --length;
     return {length, shown_path(text.substr(0, length))};
 }
@@ -193,8 +261,8 @@ PrivateWord path(std::string_view text, std::string_view before) {
 bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
 
 PrivateWord private_word(std::string_view text, std::string_view before) {
-    for (const PrivateWord& found : {key(text), ip4(text, before), colon_address(text), url(text), rpc_device(text),
-                                     user_at_host(text), path(text, before)}) {
+    for (const PrivateWord& found : {key(text), unique_id(text), ip4(text, before), colon_address(text), url(text),
+                                     rpc_device(text), user_at_host(text), host_name(text), path(text, before)}) {
         if (found.length > 0) return found;
     }
     return {};

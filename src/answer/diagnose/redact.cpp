@@ -14,11 +14,15 @@ namespace {
 
 /// Names of fields whose value is private, by their end, and what stands for it.
 constexpr std::array private_fields{
-    std::pair("api-key", "KEY"),   std::pair("api_key", "KEY"),       std::pair("apikey", "KEY"),
-    std::pair("token", "KEY"),     std::pair("password", "KEY"),      std::pair("secret", "KEY"),
-    std::pair("bearer", "KEY"),    std::pair("authorization", "KEY"), std::pair("host", "HOST"),
-    std::pair("hostname", "HOST"), std::pair("user", "USER"),         std::pair("username", "USER"),
-    std::pair("login", "USER"),    std::pair("email", "USER"),
+    std::pair("api-key", "KEY"),       std::pair("api_key", "KEY"),       std::pair("apikey", "KEY"),
+    std::pair("api-keys", "KEY"),      std::pair("api_keys", "KEY"),      std::pair("apikeys", "KEY"),
+    std::pair("access_key", "KEY"),    std::pair("access_key_id", "KEY"), std::pair("private_key", "KEY"),
+    std::pair("token", "KEY"),         std::pair("password", "KEY"),      std::pair("passwd", "KEY"),
+    std::pair("secret", "KEY"),        std::pair("bearer", "KEY"),        std::pair("authorization", "KEY"),
+    std::pair("cookie", "KEY"),        std::pair("host", "HOST"),         std::pair("hostname", "HOST"),
+    std::pair("computername", "HOST"), std::pair("nodename", "HOST"),     std::pair("rpc", "HOST"),
+    std::pair("user", "USER"),         std::pair("username", "USER"),     std::pair("logname", "USER"),
+    std::pair("login", "USER"),        std::pair("email", "USER"),
 };
 
 /// What stands for the value of a field of that name; empty where it may be shown. Of a key any name that ends like it
@@ -36,12 +40,32 @@ std::size_t word_length(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::find_if_not(text, is_word_char) - text.begin());
 }
 
-/// The value at the head of `text`: up to a blank, comma or quotation mark.
-std::size_t value_length(std::string_view text) {
-    std::size_t length = std::min(text.find_first_of(" \t\"',"), text.size());
-    if (lower(text.substr(0, length)) == "bearer" && length < text.size())
-        length += 1 + std::min(text.substr(length + 1).find_first_of(" \t\"',"), text.size() - length - 1);
+constexpr std::string_view value_ends = " \t\"',";
+
+/// A word of a value, and what is listed behind it with commas alone between, unless that is a field: "a,b,n=1".
+std::size_t list_length(std::string_view text) {
+    std::size_t length = std::min(text.find_first_of(value_ends), text.size());
+    while (length < text.size() && text[length] == ',') {
+        const std::string_view next = text.substr(length + 1);
+        const std::string_view item = next.substr(0, next.find_first_of(value_ends));
+        if (item.empty() || item.find('=') != std::string_view::npos) break;
+        length += 1 + item.size();
+    }
     return length;
+}
+
+/// The value of field `name` at the head of `text`, behind a quotation mark or not. Cookies go on to the end of the line;
+/// behind the name of a scheme ("Bearer", "Basic") stands what is secret.
+std::size_t value_length(std::string_view name, std::string_view text, char before) {
+    if (text.starts_with('[')) return std::min(text.find(']'), text.size() - 1) + 1;
+    const bool quoted = before == '"' || before == '\'';
+    const std::size_t close = quoted ? std::min(text.find(before), text.size()) : text.size();
+    if (name.ends_with("cookie")) return quoted ? close : std::min(text.find_first_of("\"'"), text.size());
+    if (quoted && close < text.size()) return close;
+    const std::size_t length = list_length(text);
+    const std::string scheme = lower(text.substr(0, length));
+    const bool more = scheme == "bearer" || scheme == "basic" || scheme == "token" || scheme == "digest";
+    return more && length + 1 < text.size() ? length + 1 + list_length(text.substr(length + 1)) : length;
 }
 
 struct Field {
@@ -51,17 +75,18 @@ struct Field {
 };
 
 /// The private field whose name is the `word` letters at the head of `text`: "user=jo", "\"host\": \"box\"",
-/// "--api-key X", "Bearer X".
-Field private_field(std::string_view text, std::size_t word) {
-    const std::string_view name = text.substr(0, word);
-    const std::string_view shown = stand_in_of(name);
+/// "--api-key X", "Bearer X"; "api key: X" where `spoken` says that the word before is "api".
+Field private_field(std::string_view text, std::size_t word, bool spoken) {
+    const std::string name = lower(text.substr(0, word));
+    const std::string_view shown = spoken && (name == "key" || name == "keys") ? "KEY" : stand_in_of(name);
     const std::size_t at = text.find_first_not_of("=: \"'", word);
     if (shown.empty() || at == std::string_view::npos || at == word) return {};
     const bool assigned = text.substr(word, at - word).find_first_of("=:") != std::string_view::npos;
-    if (!assigned && !name.starts_with("--") && lower(name) != "bearer") return {};
-    const std::string_view value = text.substr(at, value_length(text.substr(at)));
+    if (!assigned && !name.starts_with("--") && name != "bearer") return {};
+    const std::string_view value = text.substr(at, value_length(name, text.substr(at), text[at - 1]));
     const bool number = value.find_first_not_of("0123456789.-") == std::string_view::npos; // "BOS token = 1"
-    return number ? Field{} : Field{at, value.size(), shown};
+    const bool plain = number && (shown == "KEY" || value.find('.') == std::string_view::npos);
+    return plain || value == "None" || value == "null" ? Field{} : Field{at, value.size(), shown};
 }
 
 bool is_process(std::string_view word) { // "ollama[3110]:"
@@ -116,7 +141,7 @@ std::string redacted(std::string_view text) {
             continue;
         }
         const std::size_t word = std::max<std::size_t>(word_length(rest), 1);
-        const Field field = private_field(rest, word);
+        const Field field = private_field(rest, word, lower(before).ends_with("api "));
         result += rest.substr(0, std::max(word, field.value_at));
         if (field.length > 0) result += field.shown;
         at += std::max(word, field.value_at + field.length);

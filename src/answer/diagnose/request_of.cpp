@@ -3,6 +3,7 @@
 #include "log_text.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/hardware/gpu_catalog.hpp"
 #include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
@@ -39,6 +40,24 @@ std::uint64_t with_overhead(std::uint64_t free, bool context_alone) {
     return free + overhead_of(device).sum();
 }
 
+/// The catalog's cards that the log names, where it does not tell how much memory they have.
+void fill_named_devices(Request& request, const Load& load) {
+    std::vector<std::string> names;
+    for (const LogDevice& device : load.devices) names.push_back(device.description);
+    if (names.empty() && !load.gpu.empty()) names.push_back(load.gpu);
+    if (names.size() > 64) return;
+    std::vector<std::string> ids;
+    for (const std::string& name : names) {
+        const std::vector<GpuInfo> known = match_gpus(name);
+        const bool alike = std::ranges::all_of(known, [&](const GpuInfo& gpu) {
+            return gpu.nominal == known.front().nominal;
+        }); // "rtx4070", "rtx4070-gddr6"
+        if (known.empty() || !alike) return;
+        ids.push_back(known.front().id);
+    }
+    request.gpus = std::move(ids);
+}
+
 /// The devices that the model was put on; with none known, none.
 void fill_devices(Request& request, const Load& load) {
     if (!request.gpus.empty()) return;
@@ -51,7 +70,7 @@ void fill_devices(Request& request, const Load& load) {
         auto total = load.number("gpu_total");
         auto free = load.number("gpu_free");
         if (!total) total = free;
-        if (!total) return;
+        if (!total) return fill_named_devices(request, load);
         request.gpus.push_back(size_spec(total->value));
         if (free && !request.free) request.free = std::min(free->value, total->value);
         return;
@@ -68,9 +87,9 @@ void fill_devices(Request& request, const Load& load) {
             request.tensor_split.push_back(static_cast<double>(device->free->value >> 20U));
     }
     if (request.tensor_split.size() != used.size()) request.tensor_split.clear();
-    if (alike && !request.free)
-        request.free =
-            std::min(with_overhead(first.free->value, true), first.total ? first.total->value : first.free->value);
+    if (!alike || request.free) return;
+    const std::uint64_t free = with_overhead(first.free->value, true);
+    request.free = first.total ? std::min(free, first.total->value) : free; // else the devices are given as larger ones
 }
 
 /// The context's settings that old versions do not print are theirs, not today's.

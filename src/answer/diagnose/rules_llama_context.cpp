@@ -53,6 +53,7 @@ void read_projector_buffer(LogReader& reader, const Mention& mention) {
 /// "KV self size  = 1024.00 MiB, K (f16):  512.00 MiB, V (f16):  512.00 MiB", and "size = 1024.00 MiB (  8192 cells,
 /// 32 layers,  1/1 seqs), K (f16): ..., V (f16): ...".
 void read_types(LogReader& reader, const Mention& mention) {
+    if (reader.load().part != LoadPart::model) return;
     for (const auto& [mark, key] :
          {std::pair("K (", "cache_type_k"), {"V (", "cache_type_v"}, {"c^KV (", "cache_type_k"}}) {
         if (const auto type = after(mention.line, mark)) reader.set_text(key, before(*type, ")"));
@@ -62,6 +63,8 @@ void read_types(LogReader& reader, const Mention& mention) {
 void read_kv_self(LogReader& reader, const Mention& mention) {
     read_types(reader, mention);
     reader.sign(LogRuntime::llama_cpp);
+    if (reader.load().part != LoadPart::model) return;
+    reader.load().has_context = true;
     reader.set("kv_self", size_in(mention.rest), mention.number);
 }
 
@@ -70,8 +73,10 @@ void read_cells(LogReader& reader, const Mention& mention) {
     read_types(reader, mention);
 }
 
-void read_type_k(LogReader& reader, const Mention& mention) { reader.set_text("cache_type_k", word(mention.rest)); }
-void read_type_v(LogReader& reader, const Mention& mention) { reader.set_text("cache_type_v", word(mention.rest)); }
+template <const auto& Key>
+void read_type(LogReader& reader, const Mention& mention) {
+    if (reader.load().part == LoadPart::model) reader.set_text(Key, word(mention.rest));
+}
 
 /// "llama_context: n_ctx         = 16384": a line of its own.
 std::optional<std::string_view> own_value(const Mention& mention) {
@@ -86,7 +91,9 @@ void read_n_ctx(LogReader& reader, const Mention& mention) {
     if (!value) return;
     if (reader.load().part == LoadPart::model && !reader.in_fit_pass())
         reader.set("n_ctx", count(*value), mention.number);
-    reader.load().has_context = true;
+    const bool of_model =
+        mention.line.find("model_load_internal:") != std::string_view::npos; // 2023: before the weights
+    if (!of_model) reader.load().has_context = true;
     reader.sign(LogRuntime::llama_cpp);
     reader.evidence(mention);
 }
@@ -110,6 +117,7 @@ void read_text(LogReader& reader, const Mention& mention) {
     if (value && reader.load().part == LoadPart::model) reader.set_text(Key, word(*value));
 }
 
+constexpr std::string_view type_k_key = "cache_type_k", type_v_key = "cache_type_v";
 constexpr std::string_view n_batch_key = "n_batch", n_ubatch_key = "n_ubatch", n_outputs_key = "n_outputs_max";
 constexpr std::string_view flash_attn_key = "flash_attn", unified_key = "kv_unified", mla_key = "mla_attn";
 
@@ -287,8 +295,8 @@ constexpr std::array rules{
     Rule{"kv self size", read_kv_self},
     Rule{" VRAM kv self = ", read_kv_self},
     Rule{" cells, ", read_cells},
-    Rule{"type_k = ", read_type_k},
-    Rule{"type_v = ", read_type_v},
+    Rule{"type_k = ", read_type<type_k_key>},
+    Rule{"type_v = ", read_type<type_v_key>},
     Rule{"n_ctx ", read_n_ctx},
     Rule{"n_seq_max", read_n_seq_max},
     Rule{"n_batch", read_number<n_batch_key>},
@@ -322,6 +330,8 @@ constexpr std::array rules{
     Rule{"all slots are idle", read_ready},
     Rule{"starting the main loop", read_ready},
     Rule{"sampler seed", read_ready},
+    Rule{"generate: n_ctx", read_ready},        // 2023
+    Rule{"llama server listening", read_ready}, // 2023
     Rule{"loading draft model", read_draft},
     Rule{"creating MTP draft context", read_draft},
     Rule{"clip_model_load", read_projector},

@@ -91,6 +91,14 @@ void read_projector_failed(LogReader& reader, const Mention& mention) {
     if (reader.load().refusal) reader.failed(FailureStage::mmproj, mention);
 }
 
+/// What was being done, by how far the load had come: only what had come up can generate.
+FailureStage stage_of_progress(const Load& load) {
+    if (load.ready) return FailureStage::generation;
+    if (load.has_context) return FailureStage::compute;
+    const bool loads = load.has_buffers() || !load.path.empty() || load.number("n_layer") || load.number("gpu_layers");
+    return loads ? FailureStage::weights : FailureStage::generation;
+}
+
 /// "CUDA error: out of memory": a pool or a kernel's scratch, beside the buffers. Where a sentence goes on behind it,
 /// somebody speaks of it.
 void read_cuda_error(LogReader& reader, const Mention& mention) {
@@ -100,7 +108,7 @@ void read_cuda_error(LogReader& reader, const Mention& mention) {
     Load& load = reader.load();
     if (load.refusal && mention.number - load.refusal->line < 4) return;
     if (load.failure && load.failure->refusal.bytes && !load.ready) return;
-    reader.failed(FailureStage::generation, mention);
+    reader.failed(stage_of_progress(load), mention);
 }
 
 /// "ggml_vulkan: Device memory allocation of size 4563402752 failed."
@@ -141,7 +149,10 @@ void read_metal_insufficient(LogReader& reader, const Mention& mention) {
     reader.sign(mlx ? LogRuntime::mlx : LogRuntime::llama_cpp);
     Load& load = reader.load();
     if (load.failure && load.failure->refusal.bytes) return;
-    reader.failed(FailureStage::generation, mention, FailureCause::generation_growth);
+    if (mlx || load.ready || !load.has_context)
+        reader.failed(FailureStage::generation, mention, FailureCause::generation_growth);
+    else
+        reader.failed(FailureStage::compute, mention);
     if (load.failure && load.failure->refusal.device.empty() && !mlx) load.failure->refusal.device = "Metal";
 }
 

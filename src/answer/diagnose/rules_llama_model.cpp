@@ -38,6 +38,7 @@ void read_metadata(LogReader& reader, const Mention& mention) {
     const std::string_view value = trimmed(mention.rest.substr(equals + 1));
     reader.sign(LogRuntime::llama_cpp);
     Load& load = reader.load();
+    if (load.part != LoadPart::model) return; // a draft model's or a projector's
     if (key == "arch") load.arch = name_of_value(value);
     if (key == "general.name") load.name = name_of_value(value);
     if (key == "file type" || key == "model ftype" || key == "ftype") {
@@ -57,8 +58,11 @@ void read_metadata(LogReader& reader, const Mention& mention) {
 /// "llama_model_loader: loaded meta data with 29 key-value pairs and 292 tensors from FILE (version GGUF V3 (latest))".
 void read_loader(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::llama_cpp);
+    const bool loads_model = mention.line.find("llama_model_loader") != std::string_view::npos;
+    if (loads_model && reader.load().part == LoadPart::projector)
+        reader.load().part = LoadPart::model; // that was before
     reader.new_model(mention.number);
-    if (reader.load().part == LoadPart::draft) return;
+    if (reader.load().part != LoadPart::model) return;
     if (const auto path = after(mention.rest, " from ")) reader.load().path = name_of_value(before(*path, " (version"));
 }
 
@@ -75,7 +79,8 @@ void read_failed_path(LogReader& reader, const Mention& mention) {
 
 /// "- kv  0: general.architecture str = llama".
 void read_architecture(LogReader& reader, const Mention& mention) {
-    if (const auto value = after(mention.rest, "= ")) reader.load().arch = name_of_value(*value);
+    const auto value = after(mention.rest, "= ");
+    if (value && reader.load().part == LoadPart::model) reader.load().arch = name_of_value(*value);
 }
 
 void read_general_name(LogReader& reader, const Mention& mention) {
@@ -149,6 +154,15 @@ void read_cuda_device(LogReader& reader, const Mention& mention) {
     }
 }
 
+/// "  Device 0: AMD Radeon RX 7900 XTX, gfx1100 (0x1100), VMM: no, Wave Size: 32".
+void read_rocm_device(LogReader& reader, const Mention& mention) {
+    const auto device = after(mention.line.substr(0, mention.at), "Device ");
+    const auto id = device ? count(*device) : std::nullopt;
+    const auto name = device ? after(*device, ": ") : std::nullopt;
+    if (!id || !name) return;
+    reader.load().device("ROCm" + std::to_string(*id)).description = name_of_value(before(*name, ", "));
+}
+
 /// "ggml_vulkan: 0 = AMD Radeon RX 7900 XTX (RADV NAVI31) (radv) | uma: 0 | fp16: 1 | ...".
 void read_vulkan_device(LogReader& reader, const Mention& mention) {
     const auto device = after(mention.line.substr(0, mention.at), "ggml_vulkan: ");
@@ -181,7 +195,7 @@ void read_metal_name(LogReader& reader, const Mention& mention) {
 void read_offloaded(LogReader& reader, const Mention& mention) {
     const auto layers = count(mention.rest);
     const auto of = after(mention.rest, "/");
-    if (!layers || !of) return;
+    if (!layers || !of || reader.load().part != LoadPart::model) return;
     reader.set("gpu_layers", layers, mention.number);
     reader.set("gpu_layers_of", count(*of), mention.number);
 }
@@ -207,7 +221,7 @@ void read_metal_data(LogReader& reader, const Mention& mention) {
 /// round: "slot context (524288) exceeds training context (262144) - capping".
 void read_trained(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::llama_cpp);
-    reader.set_once("n_ctx_train", count(mention.rest), mention.number);
+    if (reader.load().part == LoadPart::model) reader.set_once("n_ctx_train", count(mention.rest), mention.number);
 }
 
 void read_sign(LogReader& reader, const Mention&) { reader.sign(LogRuntime::llama_cpp); }
@@ -242,6 +256,7 @@ constexpr std::array rules{
     Rule{"build: ", read_build},
     Rule{" MiB free", read_free},
     Rule{", compute capability", read_cuda_device},
+    Rule{"Wave Size: ", read_rocm_device},
     Rule{"| uma: ", read_vulkan_device},
     Rule{"recommendedMaxWorkingSetSize", read_working_set},
     Rule{"GPU name: ", read_metal_name},

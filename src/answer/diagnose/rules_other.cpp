@@ -110,7 +110,23 @@ void read_cannot_allocate(LogReader& reader, const Mention& mention) {
     read_oom_killer(reader, mention);
 }
 
+void read_windows(LogReader& reader, const Mention&) { reader.load().windows = true; }
+
 constexpr std::array rules{
+    Rule{":\\Users\\", read_windows},
+    Rule{":/Users/", read_windows},
+    Rule{":\\Program", read_windows},
+    Rule{"AppData\\", read_windows},
+    Rule{"ollama.exe", read_windows},
+    Rule{"server.exe", read_windows},
+    Rule{"python.exe", read_windows},
+    Rule{"llama-cli.exe", read_windows},
+    Rule{"koboldcpp.exe", read_windows},
+    Rule{"with MSVC ", read_windows},
+    Rule{"w64-mingw32", read_windows},
+    Rule{"  WDDM ", read_windows},
+    Rule{"(WDDM)", read_windows},
+    Rule{"shared GPU memory", read_windows},
     Rule{"LM Studio", read_name<LogRuntime::lmstudio>},
     Rule{"LM STUDIO", read_name<LogRuntime::lmstudio>},
     Rule{"[LMSInternal", read_sign<LogRuntime::lmstudio>},

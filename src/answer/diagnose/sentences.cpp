@@ -7,6 +7,7 @@
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/base/text.hpp"
 #include "vramfit/model/catalog.hpp"
 
 #include <algorithm>
@@ -28,8 +29,31 @@ std::string on_device(const Diagnosis& diagnosis) {
                : quote(diagnosis.device);
 }
 
+bool runs_pytorch(LogRuntime runtime) {
+    return runtime == LogRuntime::pytorch || runtime == LogRuntime::vllm || runtime == LogRuntime::sglang;
+}
+
+/// PyTorch asks for one tensor after the other, and names the first that found no room.
+bool is_one_tensor(const Diagnosis& diagnosis) {
+    return runs_pytorch(diagnosis.runtime) && diagnosis.device.starts_with("GPU ") &&
+           diagnosis.figure("requested") != nullptr && diagnosis.figure("max_ctx") == nullptr;
+}
+
+/// Several devices share the weights, and each has a buffer of its own.
+bool is_part_of_weights(const Diagnosis& diagnosis) {
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* file = diagnosis.figure("file_size");
+    return asked != nullptr && file != nullptr && asked->value < file->value / 10 * 9;
+}
+
 std::string thing_of(const Diagnosis& diagnosis) {
     const LogFigure* n_ctx = diagnosis.figure("n_ctx");
+    if (is_one_tensor(diagnosis)) {
+        if (diagnosis.stage == FailureStage::weights) return "a tensor of the weights";
+        if (diagnosis.stage == FailureStage::kv_cache) return "a tensor of the KV cache";
+        if (diagnosis.stage == FailureStage::compute) return "a tensor of the computation";
+    }
+    if (diagnosis.stage == FailureStage::weights && is_part_of_weights(diagnosis)) return "this part of the weights";
     switch (diagnosis.stage) {
     case FailureStage::weights: return "the weights";
     case FailureStage::kv_cache:
@@ -54,35 +78,60 @@ std::string asked_text(const Diagnosis& diagnosis) {
     return asked == nullptr ? "" : " (" + size_text(*asked) + ")";
 }
 
-std::string plural_verb(const Diagnosis& diagnosis, std::string_view one, std::string_view many) {
-    return std::string(diagnosis.stage == FailureStage::weights ? many : one);
-}
-
 std::string fit_sentence(const Diagnosis& diagnosis, const Budget& budget) {
-    std::string text = capital(thing_of(diagnosis)) + asked_text(diagnosis) + " " +
-                       plural_verb(diagnosis, "does", "do") + " not fit " +
-                       (budget.host ? "the computer's memory" : "on " + on_device(diagnosis));
+    const std::string thing = thing_of(diagnosis);
+    std::string text = capital(thing) + asked_text(diagnosis) + (thing == "the weights" ? " do" : " does") +
+                       " not fit " + (budget.host ? "the computer's memory" : "on " + on_device(diagnosis));
     const LogFigure* weights = diagnosis.figure("weights");
     if (const LogFigure* missing = diagnosis.figure("kv_missing"); missing != nullptr && !budget.left)
         return text + ": weights and activations alone take " + format_mib(missing->value) +
                " more than its share of the card";
     if (!budget.left) {
         const bool silent = diagnosis.figure("requested") == nullptr && diagnosis.figure("total") == nullptr;
-        return silent ? text + ": the log shows neither its size nor what was free" : text;
+        const std::string_view whose = thing == "the weights" ? "their" : "its";
+        return silent ? text + ": the log shows neither " + std::string(whose) + " size nor what was free" : text;
     }
     const bool start = !budget.free_is_left && budget.used > 0;
     text += ": " + format_mib(*budget.left) + (start ? " were left" : " were free");
     if (start && weights != nullptr && diagnosis.stage != FailureStage::weights)
         text += " beside what lay there already";
+    const LogFigure* asked = diagnosis.figure("requested");
+    const bool enough = asked != nullptr && asked->value <= *budget.left;
+    const LogFigure* own = diagnosis.figure("own");
+    if (own != nullptr && is_one_tensor(diagnosis))
+        text += " beside the " + format_bytes(own->value) + " that the program held already";
+    else if (enough && !budget.free_is_left && !start && diagnosis.stage != FailureStage::weights)
+        text += " at the start, before the weights, whose size the log does not show";
+    else if (enough)
+        text += ", of which the driver and the program's own context take some hundred";
     return text;
 }
+
+/// Nothing is known of the model, and so of what its cache takes; there was memory.
+std::string unknown_cache_sentence(const Diagnosis& diagnosis, std::uint64_t free) {
+    return capital(thing_of(diagnosis)) + " was refused on " + on_device(diagnosis) + " with " + format_mib(free) +
+           " free: whether that is too little depends on the model, which the log does not show";
+}
+
+/// What was asked for was there, as far as the log tells.
+std::string other_process_sentence(const Diagnosis& diagnosis, const Budget& budget) {
+    const std::string thing = capital(thing_of(diagnosis)) + asked_text(diagnosis);
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* others = diagnosis.figure("others");
+    const bool shown = others != nullptr && others->value >= gib;
+    if (shown || !budget.left || asked == nullptr || asked->value > *budget.left)
+        return thing + " would fit on " + on_device(diagnosis) + ", but other processes hold memory there";
+    return thing + " would fit on " + on_device(diagnosis) + " by the log's own figures (" + format_mib(*budget.left) +
+           " left): another process, or a limit that the log does not show, must have taken the rest";
+}
+
+/// A line of the log with its reason, fit to be shown.
+std::string quoted_line(std::string_view line) { return '"' + printable(trimmed(line)) + '"'; }
 
 std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
     const Budget budget = budget_of(load, diagnosis);
     switch (diagnosis.cause) {
-    case FailureCause::other_process:
-        return capital(thing_of(diagnosis)) + asked_text(diagnosis) + " would fit " + on_device(diagnosis) +
-               ", but other processes hold memory there";
+    case FailureCause::other_process: return other_process_sentence(diagnosis, budget);
     case FailureCause::per_buffer_limit:
         return "A single buffer" + asked_text(diagnosis) + " is larger than the driver allows on " +
                on_device(diagnosis) + ": the limit is one of buffers, not of the card's memory";
@@ -104,7 +153,7 @@ std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
         return capital(thing_of(diagnosis)) + asked_text(diagnosis) + " was missing on " + on_device(diagnosis) +
                ": it loaded, and grew past what was left";
     case FailureCause::not_memory:
-        return "The log shows a failure that is not about memory: " + quote(load.other_error->text) + ", line " +
+        return "The log shows a failure that is not about memory: " + quoted_line(load.other_error->text) + ", line " +
                std::to_string(load.other_error->number);
     case FailureCause::none:
         return load.number("resource_limits")
@@ -142,7 +191,7 @@ void add_budget(Diagnosis& diagnosis, const Load& load) {
 
 /// What a context of that many tokens takes, where the model is known; else an example, so that a number of tokens gets
 /// a size.
-void add_cache_arithmetic(Diagnosis& diagnosis, const Request& request, const Subject& subject) {
+void add_cache_arithmetic(Diagnosis& diagnosis, bool free_is_left, const Request& request, const Subject& subject) {
     const LogFigure* n_ctx = diagnosis.figure("n_ctx");
     if (diagnosis.stage != FailureStage::kv_cache || diagnosis.figure("requested") != nullptr) return;
     if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang) return;
@@ -173,15 +222,32 @@ void add_cache_arithmetic(Diagnosis& diagnosis, const Request& request, const Su
                                        (diagnosis.oom ? "were" : "are") + " free" + (known ? " hold" : " would hold") +
                                        " the cache of at most " + tokens_text(free->value / need.per_token) +
                                        ", were nothing else put there: weights and compute buffer need room, too");
-    if (known) diagnosis.figures.push_back({"requested", need.bytes, 0, true});
+    if (!known) return;
+    const bool fits = free_is_left && free != nullptr && need.bytes <= free->value;
+    if (fits && diagnosis.cause == FailureCause::kv_too_large) diagnosis.cause = FailureCause::other_process;
+    diagnosis.figures.push_back({"requested", need.bytes, 0, true}); // moves the others
 }
 
 bool is_windows(const Load& load) {
     const auto windows = [](std::string_view text) {
         return text.find(":\\") != std::string_view::npos || text.find(".exe") != std::string_view::npos;
     };
-    return windows(load.path) ||
+    return load.windows || windows(load.path) ||
            std::ranges::any_of(load.evidence, [&](const LogLine& line) { return windows(line.text); });
+}
+
+/// A load that came up though next to nothing is left: on Windows part of it may lie elsewhere.
+void add_near_full_note(Diagnosis& diagnosis, const Load& load) {
+    if (diagnosis.oom || !load.ready || !is_windows(load)) return;
+    for (const LogDevice& device : load.devices) {
+        const OptionalLogged room = device.free ? device.free : device.total;
+        const std::uint64_t used = load.on_device(device.name);
+        if (!room || used > room->value || used < room->value - room->value / 20) continue;
+        diagnosis.notes.push_back(format_mib(used) + " of the " + format_mib(room->value) + " that were free on " +
+                                  device.name +
+                                  " are in use: if it is slow, look whether Windows' task manager shows "
+                                  "shared GPU memory in use; the driver spills there instead of failing");
+    }
 }
 
 /// What lies on a device though it had no room for it: some systems take it elsewhere instead of refusing.
@@ -227,6 +293,7 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
     if (diagnosis.stage == FailureStage::kv_cache && runs_llama_cpp(diagnosis.runtime))
         notes.emplace_back("llama.cpp reserves the cache of the whole context while it loads, used or not");
     add_spill_note(diagnosis, load);
+    add_near_full_note(diagnosis, load);
     if (diagnosis.device.starts_with("SYCL") && asked != nullptr && asked->value > 4 * gib)
         notes.emplace_back("SYCL's own message counts modulo 4 GiB; the buffer's full size is on the other line");
 }
@@ -237,10 +304,13 @@ void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& reques
     diagnosis.summary = summary_of(diagnosis, load);
     if (diagnosis.oom) {
         add_budget(diagnosis, load);
-        add_cache_arithmetic(diagnosis, request, subject);
-        if (diagnosis.figure("requested") != nullptr && !asked_text(diagnosis).empty() &&
-            diagnosis.cause == FailureCause::kv_too_large)
-            diagnosis.summary = summary_of(diagnosis, load);
+        add_cache_arithmetic(diagnosis, budget_of(load, diagnosis).free_is_left, request, subject);
+        const LogFigure* free = diagnosis.figure("free");
+        if (diagnosis.figure("requested") != nullptr)
+            diagnosis.summary = summary_of(diagnosis, load); // the cache has got its size
+        else if (diagnosis.stage == FailureStage::kv_cache && diagnosis.cause == FailureCause::kv_too_large &&
+                 runs_llama_cpp(diagnosis.runtime) && !subject.known() && free != nullptr && free->value >= 4 * gib)
+            diagnosis.summary = unknown_cache_sentence(diagnosis, free->value);
     }
     add_notes(diagnosis, load);
     for (std::string& note : diagnosis.notes) note = note.substr(0, 300);

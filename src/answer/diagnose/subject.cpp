@@ -4,9 +4,12 @@
 #include "model/metadata_model.hpp"
 #include "model_guess.hpp"
 
+#include "answer/judge.hpp"
 #include "answer/model_name.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/model/catalog.hpp"
+#include "vramfit/model/file_type.hpp"
+#include "vramfit/model/weight_format.hpp"
 
 namespace vramfit {
 namespace {
@@ -35,6 +38,11 @@ ModelMetadata metadata_of(const Load& load) {
 }
 
 } // namespace
+
+void check_hints(const Request& hints) {
+    if (hints.quant && weight_format_named(*hints.quant) == nullptr) parse_file_type(*hints.quant);
+    if (!hints.gpus.empty()) requested_devices(hints);
+}
 
 void identify_quant(Diagnosis& diagnosis, const Load& load, const Request& hints) {
     if (hints.quant) diagnosis.quant = *hints.quant, diagnosis.quant_line = 0;

@@ -20,6 +20,9 @@ struct Subject {
     bool known() const { return estimator != nullptr; }
 };
 
+/// Throws Error for a file type or a GPU that is unknown, and for more free memory than the GPU has.
+void check_hints(const Request& hints);
+
 /// Completes the file type: the one that was said, else the one that the log or the file's name shows.
 void identify_quant(Diagnosis& diagnosis, const Load& load, const Request& hints);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -61,9 +62,26 @@ bool looks_begun(std::string_view line) {
         const auto is_mark = [](char c) { return c == ':' || c == '-' || c == '/' || c == '.'; };
         return std::count_if(word.begin(), word.end(), is_mark) >= 2;
     }
+    if (line.front() == '(' && line.substr(0, 30).find(" pid=") != std::string_view::npos)
+        return true; // a worker of vLLM
     if (!is_letter(word.front())) return false;
+    for (const std::string_view level : {"INFO", "WARNING", "WARN", "ERROR", "DEBUG"}) {
+        if (word == level) return true;
+    }
     const std::size_t named = word.find_first_of(":=[");
     return named != std::string_view::npos && named >= 3;
+}
+
+std::string_view first_word(std::string_view line) { return line.substr(0, line.find(' ')); }
+std::string_view last_word(std::string_view line) { return line.substr(line.find_last_of(' ') + 1); }
+
+std::size_t indent_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
+
+/// A line that had no room for the next word and the blank before it.
+bool is_nearly_full(std::string_view line, std::string_view following, std::size_t width) {
+    const std::size_t word = columns_of(first_word(following.substr(indent_of(following)))).characters;
+    const std::size_t columns = columns_of(unquoted(line)).characters;
+    return columns <= width && columns + 1 + word > width;
 }
 
 struct Lines {
@@ -86,22 +104,80 @@ Lines lines_of(std::string_view head) {
 
 /// What lines begin with that follow a line which had room left, each seen twice at least; nothing where most begin with
 /// something else.
-std::set<std::string> common_starts(const Lines& lines) {
+std::set<std::string> common_starts(const Lines& lines, bool at_blanks) {
     std::map<std::string, std::size_t> seen;
     std::size_t n_seen = 0, n_common = 0;
     for (std::size_t i = 0; i + 1 < lines.all.size(); ++i) {
         const std::string_view following = unquoted(lines.all[i + 1]);
         if (following.empty() || may_go_on(lines.all[i], following, lines.longest)) continue;
+        if (at_blanks && is_nearly_full(lines.all[i], following, lines.longest)) continue;
         ++n_seen;
         if (!following.starts_with(' ')) ++seen[start_of(following)];
     }
     std::set<std::string> starts;
+    std::size_t most = 0;
+    for (const auto& [start, n] : seen) most = std::max(most, n);
+    // Where most lines begin alike, with a time, what is seldom is the rest of a line.
+    const std::size_t least = at_blanks && 2 * most >= n_seen ? std::max<std::size_t>(n_seen / 5, 2) : 2;
     for (const auto& [start, n] : seen) {
-        if (n < 2) continue;
+        if (n < least) continue;
         n_common += n;
         starts.insert(start);
     }
-    return 4 * n_common >= 3 * n_seen ? starts : std::set<std::string>();
+    return (at_blanks ? 2 * n_common >= n_seen : 4 * n_common >= 3 * n_seen) ? starts : std::set<std::string>();
+}
+
+bool begins(std::string_view line, const std::set<std::string>& starts) {
+    const std::string_view inner = unquoted(line);
+    return starts.empty() ? line.starts_with('|') || looks_begun(inner) : starts.contains(start_of(inner));
+}
+
+/// How often wrapped lines would have to be told from whole ones before anybody believes it: where blanks are dropped,
+/// and where what goes on is indented, whole lines can look the same.
+constexpr std::size_t least_broken = 3;
+
+/// A way of wrapping, and how many lines speak for it and against it.
+struct Guess {
+    Wrapping wrapping;
+    std::size_t n_broken = 0, n_whole = 0;
+};
+
+/// Lines broken where they are full, or at blanks that are gone.
+Guess guess_of(const Lines& lines, bool at_blanks) {
+    Guess guess{{lines.longest, common_starts(lines, at_blanks), at_blanks}};
+    for (std::size_t i = 0; i + 1 < lines.all.size(); ++i) {
+        const std::string_view following = unquoted(lines.all[i + 1]);
+        if (following.empty()) continue;
+        const bool full = may_go_on(lines.all[i], following, lines.longest);
+        if (at_blanks ? full || !is_nearly_full(lines.all[i], following, lines.longest) : !full) continue;
+        ++(begins(lines.all[i + 1], guess.wrapping.starts) ? guess.n_whole : guess.n_broken);
+    }
+    return guess;
+}
+
+/// A log that indents what goes on, always by as much.
+std::optional<Wrapping> wrapping_with_indent(const Lines& lines) {
+    struct Seen {
+        std::size_t full = 0, nearly = 0;
+    };
+    std::map<std::size_t, Seen> by_indent;
+    Seen flat;
+    for (std::size_t i = 0; i + 1 < lines.all.size(); ++i) {
+        const std::string_view line = lines.all[i], following = lines.all[i + 1];
+        if (following.empty() || line.find("File \"") != std::string_view::npos) continue; // a traceback has steps
+        const bool full = is_full(line, lines.longest);
+        if (!full && !is_nearly_full(line, following, lines.longest)) continue;
+        const std::size_t indent = indent_of(following);
+        Seen& seen = indent < 2 || indent > least_width / 2 ? flat : by_indent[indent];
+        ++(full ? seen.full : seen.nearly);
+    }
+    for (const auto& [indent, seen] : by_indent) {
+        if (seen.full >= least_broken && seen.full >= 2 * flat.full && seen.full > seen.nearly)
+            return Wrapping{lines.longest, {}, false, indent};
+        const std::size_t n = seen.full + seen.nearly;
+        if (n >= least_broken && n >= 2 * (flat.full + flat.nearly)) return Wrapping{lines.longest, {}, true, indent};
+    }
+    return std::nullopt;
 }
 
 } // namespace
@@ -115,16 +191,12 @@ std::string start_of(std::string_view line) {
 Wrapping wrapping_of(std::string_view head) {
     const Lines lines = lines_of(head);
     if (lines.longest < least_width || lines.longest > largest_width) return {};
-    Wrapping wrapping{lines.longest, common_starts(lines)};
-    std::size_t n_broken = 0, n_whole = 0;
-    for (std::size_t i = 0; i + 1 < lines.all.size(); ++i) {
-        const std::string_view following = unquoted(lines.all[i + 1]);
-        if (following.empty() || !may_go_on(lines.all[i], following, lines.longest)) continue;
-        const bool begins = wrapping.starts.empty() ? lines.all[i + 1].starts_with('|') || looks_begun(following)
-                                                    : wrapping.starts.contains(start_of(following));
-        ++(begins ? n_whole : n_broken);
-    }
-    return n_broken > 0 && n_broken >= n_whole ? wrapping : Wrapping{};
+    if (const auto indented = wrapping_with_indent(lines)) return *indented;
+    const Guess full = guess_of(lines, false), at_blanks = guess_of(lines, true);
+    if (at_blanks.n_broken >= least_broken && at_blanks.n_broken >= at_blanks.n_whole &&
+        at_blanks.n_broken > full.n_broken)
+        return at_blanks.wrapping;
+    return full.n_broken > 0 && full.n_broken >= full.n_whole ? full.wrapping : Wrapping{};
 }
 
 WrappedLines::WrappedLines(ByteStream log) : lines_(std::move(log)) {}
@@ -146,7 +218,25 @@ bool WrappedLines::read(std::string_view& line) {
 
 bool WrappedLines::goes_on(std::string_view line, std::string_view following) const {
     following = unquoted(following);
+    if (wrapping_.indent > 0) {
+        if (indent_of(following) != wrapping_.indent || following.size() == wrapping_.indent) return false;
+        return is_full(line, wrapping_.width) ||
+               (wrapping_.at_blanks && is_nearly_full(line, following, wrapping_.width));
+    }
+    if (wrapping_.at_blanks && !following.empty() && is_nearly_full(line, following, wrapping_.width))
+        return !begins(following, wrapping_.starts);
     return !wrapping_.starts.contains(start_of(following)) && may_go_on(line, following, wrapping_.width);
+}
+
+/// Puts `following` behind what is joined already, with the blank that was dropped. Where the two words make one that
+/// is longer than a line, there was none.
+void WrappedLines::append(std::string_view last, std::string_view following, bool is_quoted) {
+    std::string_view piece =
+        is_quoted || wrapping_.at_blanks ? unquoted(following) : following; // bars may be the line's own
+    piece.remove_prefix(std::min(wrapping_.indent, piece.size()));
+    const std::size_t word = columns_of(last_word(last)).characters + columns_of(first_word(piece)).characters;
+    if (wrapping_.at_blanks && !joined_.ends_with(' ') && word + wrapping_.indent <= wrapping_.width) joined_ += ' ';
+    joined_ += piece;
 }
 
 bool WrappedLines::next(std::string_view& line) {
@@ -171,9 +261,9 @@ bool WrappedLines::next(std::string_view& line) {
             has_ahead_ = true;
             break;
         }
-        last = following;
         pieces_.push_back({joined_.size(), lines_.number()});
-        joined_ += is_quoted ? unquoted(following) : following; // bars may be the line's own
+        append(last, following, is_quoted);
+        last = following;
     }
     line = joined_;
     return true;

@@ -10,10 +10,12 @@
 namespace vramfit {
 
 /// How a log was wrapped: terminals, `fold` and forums break long lines at a fixed width, in the middle of words and
-/// numbers.
+/// numbers; editors and mail programs at blanks, which they drop, and some indent what follows.
 struct Wrapping {
     std::size_t width = 0;        ///< in columns; 0: lines are whole
     std::set<std::string> starts; ///< what most lines begin with, see `start_of`; empty: nothing in common
+    bool at_blanks = false;       ///< and the blank is gone
+    std::size_t indent = 0;       ///< of what goes on
 };
 
 /// Finds out from the beginning of a log. No line of a wrapped log is longer than its width, and what follows a line that
@@ -44,6 +46,7 @@ private:
 
     bool read(std::string_view& line);
     bool goes_on(std::string_view line, std::string_view following) const;
+    void append(std::string_view last, std::string_view following, bool is_quoted);
 
     LineReader lines_;
     Wrapping wrapping_;
