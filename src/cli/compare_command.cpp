@@ -30,17 +30,20 @@ std::string difference_text(const ComparedFigure& figure) {
                        predicted == 0 ? "" : fmt::format(" ({:+.1f} %)", share));
 }
 
+constexpr std::size_t widest_device = 20;
+constexpr std::size_t widest_model = 48;
+
 std::string text_of(const Comparison& comparison, const Terminal& terminal) {
     std::vector<TextRow> rows;
     for (const ComparedFigure& figure : comparison.figures)
-        rows.push_back({{label_of(figure.component), printable(figure.device), format_exact_mib(figure.predicted),
-                         format_exact_mib(figure.logged), difference_text(figure)},
+        rows.push_back({{label_of(figure.component), shortened(printable(figure.device), widest_device),
+                         format_exact_mib(figure.predicted), format_exact_mib(figure.logged), difference_text(figure)},
                         figure.reason});
     const std::string model = comparison.model_id.empty() ? comparison.model_name : comparison.model_id;
     const std::string quant = comparison.quant.empty() ? "" : "  " + comparison.quant;
     std::string text =
-        printable(model + quant) + "  ctx " + std::to_string(comparison.n_ctx) + "  " +
-        std::string(name_of(comparison.runtime)) + "\n\n" +
+        shortened(printable(model), widest_model) + printable(quant) + "  ctx " + std::to_string(comparison.n_ctx) +
+        "  " + std::string(name_of(comparison.runtime)) + "\n\n" +
         text_table({{"part"}, {"where"}, {"predicted", true}, {"logged", true}, {"difference"}}, rows, terminal);
     if (!comparison.notes.empty()) text += "\n";
     for (const std::string& note : comparison.notes) text += wrapped("  note: ", note);

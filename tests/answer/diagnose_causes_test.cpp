@@ -1,6 +1,6 @@
 // Causes that keep to the log's own figures, and figures that belong to what they are said of.
+#include "answer/diagnose/request_of.hpp"
 #include "catch.hpp"
-#include "support/errors.hpp"
 #include "support/log_stream.hpp"
 #include "vramfit/answer/diagnosis.hpp"
 #include "vramfit/base/bytes.hpp"
@@ -258,4 +258,35 @@ TEST_CASE("a message over several lines is kept as the log has it", "[diagnose]"
     for (const LogLine& line : found.evidence) CHECK_FALSE(says(line.text, "Toserveatleast"));
     REQUIRE_FALSE(found.evidence.empty());
     CHECK(says(found.evidence.front().text, "To serve at least one request with the models's max seq len (32768)"));
+}
+
+TEST_CASE("what helps an engine is confirmed where its model is known", "[diagnose]") {
+    // 13.5 GiB of weights in half of 24 GiB; in 95 % of them there is room for 2 GiB of cache (16384 * 128 KiB), too.
+    const std::string log =
+        "INFO 12-11 00:06:50 [utils.py:1] non-default args: {'model': 'org/x', 'max_model_len': 16384, "
+        "'gpu_memory_utilization': 0.5}\n"
+        "INFO 12-11 00:06:51 [worker.py:1] Available KV cache memory: -3.03 GiB\n"
+        "ERROR 12-11 00:06:53 [core.py:1] ValueError: No available memory for the cache blocks. Try "
+        "increasing `gpu_memory_utilization` when initializing the engine.\n";
+    const Diagnosis unknown = read(log);
+    CHECK(unknown.missing == std::vector<std::string>{"--model", "--gpu"});
+    Request hints;
+    hints.model = "mistral-7b-v0.3";
+    hints.gpus = {"24GB"};
+    const Diagnosis known = read(log, hints);
+    CHECK(known.missing.empty());
+    REQUIRE_FALSE(known.actions.empty());
+    CHECK(known.actions.front().kind == "utilization");
+    CHECK(known.actions.front().verdict == Verdict::fit);
+}
+
+TEST_CASE("free memory that a program saw has its own context taken off already", "[diagnose]") {
+    // data/overheads.json: a context takes 300 MiB, a driver 450 MiB of cards up to 48 GiB.
+    Load load;
+    load.device("CUDA0").free = Logged{8000 * mib, 1};
+    const Request request = request_of(load, {}, {}, {});
+    CHECK(request.gpus == std::vector<std::string>{"8750MiB"});
+    CHECK(request.free == 8300 * mib);
+    load.device("CUDA0").total = Logged{8192 * mib, 1}; // nothing is freer than the card is large
+    CHECK(request_of(load, {}, {}, {}).free == 8192 * mib);
 }

@@ -100,3 +100,14 @@ TEST_CASE("a report has the error's lines and no private names", "[diagnose]") {
     CHECK(report.find("quant         Q4_K_M") != std::string::npos);
     CHECK(report.find("alice") == std::string::npos);
 }
+
+TEST_CASE("names longer than a line are cut where it ends", "[diagnose]") {
+    const std::string name(150, 'n');
+    const std::string log =
+        "using device CUDA0 (NVIDIA " + name + ") - 24000 MiB free\nsrv load_model: loading model '/m/" + name +
+        "-Q4_K_M.gguf'\nllama_kv_cache: RPC0[" + name +
+        ":1] KV buffer size = 1024.00 MiB\nllama_model_load: error loading model: " + name + name + "\n";
+    const std::string text = render_diagnosis_text(diagnosis_of(log), plain);
+    for (const std::string& line : test::split(text, "\n")) CHECK(display_width(line) <= screen_width);
+    CHECK(text.find("nn-Q4_K_M.gguf") != std::string::npos); // nothing is lost of it
+}

@@ -34,3 +34,12 @@ run "$VRAMFIT" compare "$DATA/logs/062_ollama_ps_partial.log"
 exits_with 1
 prints_nothing
 in_one_line
+
+for unknown in "--quant foo" "--gpu foo"; do
+    # shellcheck disable=SC2086 # two words
+    run "$VRAMFIT" diagnose "$DATA/logs/24_fail_gemma27b_kv.log" $unknown
+    exits_with 2
+    prints_nothing
+    in_one_line
+    complains 'unknown'
+done

@@ -142,7 +142,46 @@ bool add_beside(Diagnosis& diagnosis, const Budget& budget, const Request& reque
     return true;
 }
 
+/// An action as a change of the question, where it is one that the estimator understands.
+bool apply(Request& request, const DiagnosisAction& action) {
+    if (action.flags.empty()) return false;
+    const std::string& value = action.flags.back();
+    const auto number = log_text::number(value.substr(value.find('=') + 1));
+    if (!number || *number <= 0) return false;
+    if (action.kind == "ctx" && action.flags.front() != "max_new_tokens=256")
+        request.n_ctx = static_cast<std::uint64_t>(*number);
+    else if (action.kind == "utilization" && *number <= 1)
+        request.memory_share = *number;
+    else if (action.kind == "split" && request.gpus.size() == 1)
+        request.gpus.assign(static_cast<std::size_t>(*number), std::string(request.gpus.front()));
+    else
+        return false;
+    return true;
+}
+
+/// What the estimator says of the actions for an engine that reads checkpoints. It has its say where it knows of the
+/// failure, too.
+void confirm_for_engine(Diagnosis& diagnosis, const Request& request, Estimator& estimator) {
+    const Answer failed = answer(request, estimator);
+    if (failed.verdict != Verdict::oom) return;
+    for (DiagnosisAction& action : diagnosis.actions) {
+        Request changed = request;
+        if (!apply(changed, action)) continue;
+        const Verdict verdict = answer(changed, estimator).verdict;
+        if (verdict == Verdict::fit || verdict == Verdict::tight) action.verdict = verdict;
+    }
+}
+
 void ask_for_missing(Diagnosis& diagnosis, const Request& request, const Subject& subject) {
+    if (!engine_of(diagnosis.runtime).empty()) {
+        const bool can_be = std::ranges::any_of(diagnosis.actions, [](const DiagnosisAction& action) {
+            return action.kind == "ctx" || action.kind == "utilization" || action.kind == "split";
+        });
+        if (!can_be) return;
+        if (!subject.known()) diagnosis.missing.emplace_back("--model");
+        if (request.gpus.empty()) diagnosis.missing.emplace_back("--gpu");
+        return;
+    }
     if (!runs_llama_cpp(diagnosis.runtime)) return;
     if (!subject.known() || !subject.weights_known) diagnosis.missing.emplace_back("--model");
     if (!request.quant) diagnosis.missing.emplace_back("--quant");
@@ -155,7 +194,8 @@ bool wants_estimator(const Diagnosis& diagnosis) {
     case FailureCause::weights_too_large:
     case FailureCause::compute_too_large:
     case FailureCause::generation_growth:
-    case FailureCause::per_buffer_limit: return runs_llama_cpp(diagnosis.runtime);
+    case FailureCause::per_buffer_limit:
+        return runs_llama_cpp(diagnosis.runtime) || !engine_of(diagnosis.runtime).empty();
     default: return false;
     }
 }
@@ -177,7 +217,8 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request,
     if (!diagnosis.oom && diagnosis.cause != FailureCause::setting) return add_plain_actions(diagnosis, load);
     const Budget budget = budget_of(load, diagnosis);
     bool confirmed = false;
-    if (wants_estimator(diagnosis) && subject.known()) {
+    const bool engine = !engine_of(diagnosis.runtime).empty();
+    if (wants_estimator(diagnosis) && subject.known() && !engine) {
         Estimator& estimator = *subject.estimator;
         const bool has_types = request.quant || !estimator.model().file_type.empty();
         try {
@@ -195,6 +236,14 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request,
         asked->value > free->value)
         context_first(diagnosis);
     if (diagnosis.actions.size() < most_actions) add_others(diagnosis, load);
+    if (engine && wants_estimator(diagnosis) && subject.known() && !request.gpus.empty()) {
+        try {
+            confirm_for_engine(diagnosis, request, *subject.estimator);
+        } catch (const Error& error) {
+            if (subject.named)
+                diagnosis.notes.push_back("not confirmed by the estimator: " + std::string(error.what()));
+        }
+    }
     if (!confirmed && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request, subject);
     if (diagnosis.actions.size() > most_actions) diagnosis.actions.resize(most_actions);
 }

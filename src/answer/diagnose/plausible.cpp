@@ -8,7 +8,7 @@ namespace vramfit {
 namespace {
 
 /// Larger than the memory of any computer that runs one of these programs.
-constexpr std::uint64_t most_bytes = 64 * 1024 * gib;
+constexpr std::uint64_t most_bytes = 64 * kib * gib;
 
 bool is_impossible(const OptionalLogged& figure) { return figure && figure->value > most_bytes; }
 

@@ -1,6 +1,7 @@
 #include "request_of.hpp"
 
 #include "log_text.hpp"
+#include "wording.hpp"
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/hardware/gpu_catalog.hpp"
@@ -123,6 +124,26 @@ void fill_placement(Request& request, const Load& load) {
     }
 }
 
+/// What the log of an engine that reads checkpoints shows: its other settings are not those of llama.cpp.
+Request engine_request(std::string_view engine, const Load& load, const Diagnosis& diagnosis, const Request& hints) {
+    Request request = hints;
+    request.runtime = engine;
+    if (!request.quant && !diagnosis.quant.empty()) request.quant = diagnosis.quant;
+    if (const LogFigure* n_ctx = diagnosis.figure("n_ctx"))
+        fill(request.n_ctx, OptionalLogged({n_ctx->value, n_ctx->line}));
+    fill_devices(request, load);
+    const OptionalLogged n_gpus = load.number("n_gpus");
+    if (hints.gpus.empty() && request.gpus.size() == 1 && n_gpus && n_gpus->value > 1 && n_gpus->value <= 64)
+        request.gpus.assign(n_gpus->value, std::string(request.gpus.front()));
+    if (request.memory_share) return request;
+    for (const std::string_view key : {"gpu_memory_utilization", "mem_fraction_static"}) {
+        const auto said = load.texts.find(key);
+        const auto share = said == load.texts.end() ? std::nullopt : log_text::number(said->second);
+        if (share && *share > 0 && *share <= 1) request.memory_share = *share;
+    }
+    return request;
+}
+
 } // namespace
 
 bool reserves_all_outputs(const Load& load) {
@@ -131,7 +152,10 @@ bool reserves_all_outputs(const Load& load) {
 
 Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& hints, const Subject& subject) {
     Request request = hints;
+    if (const std::string_view engine = engine_of(diagnosis.runtime); !engine.empty())
+        request = engine_request(engine, load, diagnosis, hints);
     request.model = subject.id;
+    if (!engine_of(diagnosis.runtime).empty()) return request;
     if (!request.quant && !diagnosis.quant.empty()) request.quant = diagnosis.quant;
     const auto figure = [&](std::string_view name) {
         const LogFigure* found = diagnosis.figure(name);

@@ -218,38 +218,39 @@ void read_breakdown(LogReader& reader, const Mention& mention) {
 
 /// Options of a command line in the log: "$ llama-server -m x.gguf -c 8192", Ollama's `cmd="..."`.
 void read_command(LogReader& reader, const Mention& mention) {
+    using Spelling = std::pair<std::string_view, std::string_view>;
     static constexpr std::array names{
-        std::pair("-c", "-c"),
-        std::pair("--ctx-size", "-c"),
-        std::pair("-np", "-np"),
-        std::pair("--parallel", "-np"),
-        std::pair("-ngl", "-ngl"),
-        std::pair("--n-gpu-layers", "-ngl"),
-        std::pair("-ctk", "-ctk"),
-        std::pair("--cache-type-k", "-ctk"),
-        std::pair("-ctv", "-ctv"),
-        std::pair("-b", "-b"),
-        std::pair("--batch-size", "-b"),
-        std::pair("-ub", "-ub"),
-        std::pair("--ubatch-size", "-ub"),
-        std::pair("--cache-type-v", "-ctv"),
-        std::pair("--mmproj", "--mmproj"),
-        std::pair("-md", "-md"),
-        std::pair("--model-draft", "-md"),
-        std::pair("-fa", "-fa"),
-        std::pair("--flash-attn", "-fa"),
-        std::pair("-ot", "-ot"),
-        std::pair("--override-tensor", "-ot"),
-        std::pair("-ncmoe", "-ncmoe"),
-        std::pair("--n-cpu-moe", "-ncmoe"),
-        std::pair("-nkvo", "-nkvo"),
-        std::pair("--no-kv-offload", "-nkvo"),
-        std::pair("--contextsize", "-c"),
-        std::pair("--gpulayers", "-ngl"),
-        std::pair("--quantkv", "--quantkv"),
-        std::pair("-cmoe", "-cmoe"),
-        std::pair("--cpu-moe", "-cmoe"),
-        std::pair("--swa-full", "--swa-full"),
+        Spelling("-c", "-c"),
+        Spelling("--ctx-size", "-c"),
+        Spelling("-np", "-np"),
+        Spelling("--parallel", "-np"),
+        Spelling("-ngl", "-ngl"),
+        Spelling("--n-gpu-layers", "-ngl"),
+        Spelling("-ctk", "-ctk"),
+        Spelling("--cache-type-k", "-ctk"),
+        Spelling("-ctv", "-ctv"),
+        Spelling("-b", "-b"),
+        Spelling("--batch-size", "-b"),
+        Spelling("-ub", "-ub"),
+        Spelling("--ubatch-size", "-ub"),
+        Spelling("--cache-type-v", "-ctv"),
+        Spelling("--mmproj", "--mmproj"),
+        Spelling("-md", "-md"),
+        Spelling("--model-draft", "-md"),
+        Spelling("-fa", "-fa"),
+        Spelling("--flash-attn", "-fa"),
+        Spelling("-ot", "-ot"),
+        Spelling("--override-tensor", "-ot"),
+        Spelling("-ncmoe", "-ncmoe"),
+        Spelling("--n-cpu-moe", "-ncmoe"),
+        Spelling("-nkvo", "-nkvo"),
+        Spelling("--no-kv-offload", "-nkvo"),
+        Spelling("--contextsize", "-c"),
+        Spelling("--gpulayers", "-ngl"),
+        Spelling("--quantkv", "--quantkv"),
+        Spelling("-cmoe", "-cmoe"),
+        Spelling("--cpu-moe", "-cmoe"),
+        Spelling("--swa-full", "--swa-full"),
     };
     reader.load().options_line = mention.number;
     std::string_view rest = mention.rest.substr(0, 8000);
@@ -257,9 +258,10 @@ void read_command(LogReader& reader, const Mention& mention) {
         rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
         const std::string_view option = rest.substr(0, rest.find_first_of(" \t"));
         rest.remove_prefix(option.size());
+        if (!option.starts_with('-')) continue;
         for (const auto& [spelling, name] : names) {
             if (option == spelling)
-                reader.load().options.insert_or_assign(name, std::string(word(rest).substr(0, 200)));
+                reader.load().options.insert_or_assign(std::string(name), std::string(word(rest).substr(0, 200)));
         }
     }
 }

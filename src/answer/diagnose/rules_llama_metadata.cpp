@@ -66,33 +66,34 @@ void read_key(LogReader& reader, const Mention& mention) {
 }
 
 /// Names that llama.cpp prints of what it made of the keys (llama-model.cpp, `print_info`), and the keys.
+using PrintedName = std::pair<std::string_view, std::string_view>;
 constexpr std::array printed_names{
-    std::pair("n_layer", "block_count"),
-    std::pair("n_ctx_train", "context_length"),
-    std::pair("n_embd", "embedding_length"),
-    std::pair("n_head", "attention.head_count"),
-    std::pair("n_head_kv", "attention.head_count_kv"),
-    std::pair("n_embd_head_k", "attention.key_length"),
-    std::pair("n_embd_head_v", "attention.value_length"),
-    std::pair("n_embd_head_k_mla", "attention.key_length_mla"),
-    std::pair("n_embd_head_v_mla", "attention.value_length_mla"),
-    std::pair("n_lora_q", "attention.q_lora_rank"),
-    std::pair("n_lora_kv", "attention.kv_lora_rank"),
-    std::pair("n_swa", "attention.sliding_window"),
-    std::pair("n_rot", "rope.dimension_count"),
-    std::pair("n_ff", "feed_forward_length"),
-    std::pair("n_ff_exp", "expert_feed_forward_length"),
-    std::pair("n_ff_shexp", "expert_shared_feed_forward_length"),
-    std::pair("n_expert", "expert_count"),
-    std::pair("n_expert_used", "expert_used_count"),
-    std::pair("n_expert_shared", "expert_shared_count"),
-    std::pair("n_layer_dense_lead", "leading_dense_block_count"),
-    std::pair("n_vocab", "vocab_size"),
-    std::pair("ssm_d_conv", "ssm.conv_kernel"),
-    std::pair("ssm_d_inner", "ssm.inner_size"),
-    std::pair("ssm_d_state", "ssm.state_size"),
-    std::pair("ssm_dt_rank", "ssm.time_step_rank"),
-    std::pair("ssm_n_group", "ssm.group_count"),
+    PrintedName("n_layer", "block_count"),
+    PrintedName("n_ctx_train", "context_length"),
+    PrintedName("n_embd", "embedding_length"),
+    PrintedName("n_head", "attention.head_count"),
+    PrintedName("n_head_kv", "attention.head_count_kv"),
+    PrintedName("n_embd_head_k", "attention.key_length"),
+    PrintedName("n_embd_head_v", "attention.value_length"),
+    PrintedName("n_embd_head_k_mla", "attention.key_length_mla"),
+    PrintedName("n_embd_head_v_mla", "attention.value_length_mla"),
+    PrintedName("n_lora_q", "attention.q_lora_rank"),
+    PrintedName("n_lora_kv", "attention.kv_lora_rank"),
+    PrintedName("n_swa", "attention.sliding_window"),
+    PrintedName("n_rot", "rope.dimension_count"),
+    PrintedName("n_ff", "feed_forward_length"),
+    PrintedName("n_ff_exp", "expert_feed_forward_length"),
+    PrintedName("n_ff_shexp", "expert_shared_feed_forward_length"),
+    PrintedName("n_expert", "expert_count"),
+    PrintedName("n_expert_used", "expert_used_count"),
+    PrintedName("n_expert_shared", "expert_shared_count"),
+    PrintedName("n_layer_dense_lead", "leading_dense_block_count"),
+    PrintedName("n_vocab", "vocab_size"),
+    PrintedName("ssm_d_conv", "ssm.conv_kernel"),
+    PrintedName("ssm_d_inner", "ssm.inner_size"),
+    PrintedName("ssm_d_state", "ssm.state_size"),
+    PrintedName("ssm_dt_rank", "ssm.time_step_rank"),
+    PrintedName("ssm_n_group", "ssm.group_count"),
 };
 
 /// "print_info: n_head_kv = [8, 8, 0, 8]". The file's own keys count before what was made of them.
@@ -101,12 +102,11 @@ void read_printed(LogReader& reader, const Mention& mention) {
     const std::size_t equals = mention.rest.find('=');
     if (load.part != LoadPart::model || equals == std::string_view::npos) return;
     const std::string_view name = trimmed(mention.rest.substr(0, equals));
-    const auto* const known =
-        std::ranges::find(printed_names, name, [](const auto& pair) { return std::string_view(pair.first); });
+    const auto* const known = std::ranges::find(printed_names, name, &PrintedName::first);
     if (known == printed_names.end() || load.hparams.find(known->second) != nullptr) return;
     Hparams::Value numbers = numbers_of(mention.rest.substr(equals + 1));
     if (numbers.size() == 1 && numbers.front() == 0) return; // it has none
-    load.hparams.set(known->second, std::move(numbers));
+    load.hparams.set(std::string(known->second), std::move(numbers));
 }
 
 /// "loaded meta data with 29 key-value pairs and 292 tensors from FILE": a file of several parts has the others', too.

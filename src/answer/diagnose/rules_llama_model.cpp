@@ -104,7 +104,7 @@ void read_process(LogReader& reader, const Mention& mention) {
 void read_build(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::llama_cpp);
     if (mention.line.substr(0, mention.at).find("ollama") == std::string_view::npos)
-        reader.load().version = "build " + name_of_value(mention.rest.substr(0, 24));
+        reader.load().version = "build " + name_of_value(before(mention.rest.substr(0, 40), " with "));
 }
 
 /// "using device CUDA0 (NVIDIA GeForce RTX 4090) (0000:01:00.0) - 24052 MiB free", or of a list

@@ -128,6 +128,9 @@ void read_vllm_arguments(LogReader& reader, const Mention& mention) {
     for (const std::string_view mark : {"'max_model_len': ", "max_seq_len="}) {
         if (const auto n = after(line, mark)) reader.set("n_ctx", count(*n), mention.number);
     }
+    for (const std::string_view mark : {"'tensor_parallel_size': ", "tensor_parallel_size=", "tp_size="}) {
+        if (const auto n = after(line, mark)) reader.set("n_gpus", count(*n), mention.number);
+    }
     for (const std::string_view mark : {"'gpu_memory_utilization': ", "gpu_memory_utilization="}) {
         if (const auto value = after(line, mark))
             reader.set_text("gpu_memory_utilization", before(before(*value, ","), "}"));
@@ -301,6 +304,7 @@ void read_sglang_arguments(LogReader& reader, const Mention& mention) {
     const std::string_view line = mention.line;
     if (const auto name = after(line, "model_path='"))
         reader.load().name = std::string(before(*name, "'").substr(0, 200));
+    if (const auto n = after(line, "tp_size=")) reader.set("n_gpus", count(*n), mention.number);
     if (const auto n = after(line, "context_length=")) reader.set("n_ctx", count(*n), mention.number);
     if (const auto value = after(line, "mem_fraction_static=")) reader.set_text("mem_fraction_static", word(*value));
 }

@@ -79,6 +79,16 @@ std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std
     return {};
 }
 
+std::string_view engine_of(LogRuntime runtime) {
+    switch (runtime) {
+    case LogRuntime::vllm: return "vllm";
+    case LogRuntime::sglang: return "sglang";
+    case LogRuntime::pytorch: return "transformers";
+    case LogRuntime::mlx: return "mlx";
+    default: return "";
+    }
+}
+
 bool runs_llama_cpp(LogRuntime runtime) {
     return runtime == LogRuntime::llama_cpp || runtime == LogRuntime::ollama || runtime == LogRuntime::lmstudio ||
            runtime == LogRuntime::koboldcpp || runtime == LogRuntime::unknown;

@@ -15,4 +15,7 @@ std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std
 /// Which runtimes run llama.cpp's own memory code, so that the estimator speaks for them.
 bool runs_llama_cpp(LogRuntime runtime);
 
+/// The estimator's name of an engine that reads checkpoints ("vllm", "transformers"); empty for other runtimes.
+std::string_view engine_of(LogRuntime runtime);
+
 } // namespace vramfit
