@@ -56,6 +56,8 @@ TEST_CASE("users' names with blanks, whatever stands around the path", "[diagnos
     CHECK(redacted("C:\\Users\\Bob - Jones\\x.gguf") == "PATH/x.gguf");
     CHECK(redacted("home is C:\\Users\\Bob Jones") == "home is PATH");
     CHECK(redacted("home is C:\\Users\\Bob Jones, 3 MiB") == "home is PATH, 3 MiB");
+    CHECK(redacted("home is C:\\\\Users\\\\Bob Jones") == "home is PATH");
+    CHECK(redacted("USERNAME=Bob Jones") == "USERNAME=USER");
     CHECK(redacted("/home/jo/x.gguf and/or 5") == "PATH/x.gguf and/or 5");
 }
 
@@ -65,6 +67,8 @@ TEST_CASE("hosts in running text", "[diagnose]") {
     CHECK(redacted("from nas.lan: refused") == "from HOST: refused");
     CHECK(redacted("peer mac-mini.local:8080 gone.") == "peer HOST gone.");
     CHECK(redacted("gpu7.cluster.example.com says") == "HOST says");
+    CHECK(redacted("OLLAMA_HOST=gpubox:11434 x") == "OLLAMA_HOST=HOST x");
+    CHECK(redacted("Linux gpubox 6.8.0-45-generic #45-Ubuntu SMP") == "Linux HOST 6.8.0-45-generic #45-Ubuntu SMP");
     CHECK(redacted("--rpc box1:50052,box2:50052 -ngl 99") == "--rpc HOST -ngl 99");
 }
 
@@ -82,6 +86,7 @@ TEST_CASE("keys of more services, lists of them, headers of requests", "[diagnos
     CHECK(redacted("api_key=abc,max_len=4096") == "api_key=KEY,max_len=4096");
     CHECK(redacted("API key: abc def") == "API key: KEY def");
     CHECK(redacted("password=\"my secret word\" n=1") == "password=\"KEY\" n=1");
+    CHECK(redacted("-hft abcdef session_id=abc123") == "-hft KEY session_id=KEY");
     CHECK(redacted("AWS_SECRET_ACCESS_KEY=abc/def") == "AWS_SECRET_ACCESS_KEY=KEY");
 }
 

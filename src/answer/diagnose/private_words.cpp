@@ -223,15 +223,20 @@ std::size_t length_behind_blank(std::string_view text) {
 
 /// Whether the path ends with the name of a home's folder, which is its user's.
 bool is_home(std::string_view path) {
-    const std::string parent = lower(log_text::file_name(path.substr(0, path.find_last_of("/\\"))));
+    std::string_view folder = path.substr(0, path.find_last_of("/\\"));
+    while (!folder.empty() && is_slash(folder.back())) folder.remove_suffix(1); // "C:\\\\Users", escaped
+    const std::string parent = lower(log_text::file_name(folder));
     return parent == "home" || parent == "users";
 }
 
-/// The other part of a user's name: "C:\Users\Bob Jones".
+} // namespace
+
 std::size_t surname_length(std::string_view behind) {
     if (behind.size() < 2 || behind[0] != ' ' || behind[1] < 'A' || behind[1] > 'Z') return 0;
     return 1 + run_length(behind.substr(1), [](char c) { return is_word_char(c) || (c & '\x80') != 0; });
 }
+
+namespace {
 
 /// The last part says what file it is; of a home it is the user's name.
 std::string shown_path(std::string_view path) {

@@ -16,6 +16,9 @@ struct PrivateWord {
 /// address may be a version or a time.
 PrivateWord private_word(std::string_view text, std::string_view before);
 
+/// How long the other part of a user's name is, with the blank in front: of " Jones" behind "Bob". 0: there is none.
+std::size_t surname_length(std::string_view behind);
+
 bool is_word_char(char c); ///< of names: letters, digits, `_` and `-`
 
 } // namespace vramfit

@@ -19,7 +19,8 @@ constexpr std::array private_fields{
     std::pair("access_key", "KEY"),    std::pair("access_key_id", "KEY"), std::pair("private_key", "KEY"),
     std::pair("token", "KEY"),         std::pair("password", "KEY"),      std::pair("passwd", "KEY"),
     std::pair("secret", "KEY"),        std::pair("bearer", "KEY"),        std::pair("authorization", "KEY"),
-    std::pair("cookie", "KEY"),        std::pair("host", "HOST"),         std::pair("hostname", "HOST"),
+    std::pair("cookie", "KEY"),        std::pair("session_id", "KEY"),    std::pair("hft", "KEY"),
+    std::pair("sessionid", "KEY"),     std::pair("host", "HOST"),         std::pair("hostname", "HOST"),
     std::pair("computername", "HOST"), std::pair("nodename", "HOST"),     std::pair("rpc", "HOST"),
     std::pair("user", "USER"),         std::pair("username", "USER"),     std::pair("logname", "USER"),
     std::pair("login", "USER"),        std::pair("email", "USER"),
@@ -33,7 +34,8 @@ std::string_view stand_in_of(std::string_view name) {
     for (const auto& [end, shown] : private_fields) {
         if (small == end || (std::string_view(shown) == "KEY" && small.ends_with(end))) return shown;
     }
-    return "";
+    const bool variable = std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
+    return variable && small.ends_with("_host") ? "HOST" : ""; // OLLAMA_HOST
 }
 
 std::size_t word_length(std::string_view text) {
@@ -78,15 +80,17 @@ struct Field {
 /// "--api-key X", "Bearer X"; "api key: X" where `spoken` says that the word before is "api".
 Field private_field(std::string_view text, std::size_t word, bool spoken) {
     const std::string name = lower(text.substr(0, word));
-    const std::string_view shown = spoken && (name == "key" || name == "keys") ? "KEY" : stand_in_of(name);
+    const std::string_view shown =
+        spoken && (name == "key" || name == "keys") ? "KEY" : stand_in_of(text.substr(0, word));
     const std::size_t at = text.find_first_not_of("=: \"'", word);
     if (shown.empty() || at == std::string_view::npos || at == word) return {};
     const bool assigned = text.substr(word, at - word).find_first_of("=:") != std::string_view::npos;
-    if (!assigned && !name.starts_with("--") && name != "bearer") return {};
+    if (!assigned && !name.starts_with("-") && name != "bearer") return {};
     const std::string_view value = text.substr(at, value_length(name, text.substr(at), text[at - 1]));
     const bool number = value.find_first_not_of("0123456789.-") == std::string_view::npos; // "BOS token = 1"
+    const std::size_t surname = shown == "USER" ? surname_length(text.substr(at + value.size())) : 0;
     const bool plain = number && (shown == "KEY" || value.find('.') == std::string_view::npos);
-    return plain || value == "None" || value == "null" ? Field{} : Field{at, value.size(), shown};
+    return plain || value == "None" || value == "null" ? Field{} : Field{at, value.size() + surname, shown};
 }
 
 bool is_process(std::string_view word) { // "ollama[3110]:"
@@ -115,12 +119,19 @@ std::string without_host(std::string_view line) {
         words.push_back(line.substr(at, end - at));
         at = end;
     }
+    const auto replaced = [&](std::string_view word) {
+        const auto from = static_cast<std::size_t>(word.data() - line.data());
+        return std::string(line.substr(0, from)) + "HOST" + std::string(line.substr(from + word.size()));
+    };
+    for (std::size_t i = 0; i + 2 < words.size(); ++i) { // uname -a: "Linux box 6.8.0-45-generic"
+        const bool system = words[i] == "Linux" || words[i] == "Darwin";
+        if (system && words[i + 2].front() >= '0' && words[i + 2].front() <= '9') return replaced(words[i + 1]);
+    }
     for (std::size_t i = 1; i + 1 < words.size(); ++i) {
         const bool behind_time = is_time(words[i - 1]);
         const bool syslog = behind_time && i >= 3 && is_month(words[i - 3]);
         if (!syslog && !(behind_time && is_process(words[i + 1]))) continue;
-        const auto from = static_cast<std::size_t>(words[i].data() - line.data());
-        return std::string(line.substr(0, from)) + "HOST" + std::string(line.substr(from + words[i].size()));
+        return replaced(words[i]);
     }
     return std::string(line);
 }

@@ -151,7 +151,9 @@ std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
                " beside the main model";
     case FailureCause::generation_growth:
         return capital(thing_of(diagnosis)) + asked_text(diagnosis) + " was missing on " + on_device(diagnosis) +
-               ": it loaded, and grew past what was left";
+               (load.ready || runs_pytorch(diagnosis.runtime) || diagnosis.runtime == LogRuntime::mlx
+                    ? ": it loaded, and grew past what was left"
+                    : "; the log does not show whether it had loaded");
     case FailureCause::not_memory:
         return "The log shows a failure that is not about memory: " + quoted_line(load.other_error->text) + ", line " +
                std::to_string(load.other_error->number);
