@@ -165,6 +165,23 @@ TEST_CASE("Windows spills, near its memory's end as well", "[diagnose]") {
     CHECK(any_says(read(nvidia_smi + card + full + ready).notes, "shared GPU memory"));
 }
 
+TEST_CASE("Ollama on Windows tells what is free of the card", "[diagnose]") {
+    const std::string line = "time=2025-11-01T10:00:00.000+01:00 level=INFO source=";
+    // 4.7 + 2.0 GiB + 120 MiB are 6981 of 7066 MiB.
+    const Diagnosis found =
+        read(line +
+             "types.go:42 msg=\"inference compute\" library=CUDA name=CUDA0 total=\"8.0 GiB\" available=\"6.9 GiB\"\n" +
+             line +
+             "server.go:400 msg=\"starting runner\" cmd=\"C:\\\\Users\\\\Bob Jones\\\\Ollama\\\\ollama.exe runner\"\n" +
+             line + "device.go:240 msg=\"model weights\" device=CUDA0 size=\"4.7 GiB\"\n" + line +
+             "device.go:251 msg=\"kv cache\" device=CUDA0 size=\"2.0 GiB\"\n" + line +
+             "device.go:262 msg=\"compute graph\" device=CUDA0 size=\"120.0 MiB\"\n" + line +
+             "server.go:1385 msg=\"llama runner started in 140.25 seconds\"\n");
+    CHECK(any_says(found.notes,
+                   "6981 MiB of the 7066 MiB that were free on CUDA0 are in use, and the load took 140 seconds"));
+    CHECK(any_says(found.notes, "shared GPU memory"));
+}
+
 TEST_CASE("a card that the log names is asked about", "[diagnose]") {
     const std::string model = "srv load_model: loading model '/m/Llama-3.1-8B-Instruct-Q4_K_M.gguf'\n"
                               "llama_context: n_ctx         = 131072\n"
@@ -214,6 +231,7 @@ TEST_CASE("a chat's turn over several lines is no failure", "[diagnose]") {
     const std::string words = "CUDA error: out of memory\nfailed to allocate buffer for kv cache\n";
     CHECK_FALSE(read(ready + "formatted prompt: <|im_start|>user\n" + words + "what is that?<|im_end|>\n").oom);
     CHECK_FALSE(read(ready + "prompt: '<s>[INST] I got\n" + words + "[/INST]'\n").oom);
+    CHECK_FALSE(read(ready + "User: failed to allocate buffer for kv cache, what now?\n").oom);
     CHECK(read(ready + "<|im_start|>user\nhi<|im_end|>\n" + words).oom); // behind its end the log goes on
 }
 

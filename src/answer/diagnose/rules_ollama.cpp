@@ -128,8 +128,10 @@ void read_starting(LogReader& reader, const Mention& mention) {
     if (load.failure && !load.dead) reader.new_process(mention.number);
 }
 
+/// "llama runner started in 140.25 seconds".
 void read_ready(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::ollama);
+    reader.set("load_seconds", count(mention.rest), mention.number);
     reader.ready(mention.number);
 }
 

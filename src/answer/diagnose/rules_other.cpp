@@ -114,7 +114,7 @@ void read_windows(LogReader& reader, const Mention&) { reader.load().windows = t
 
 constexpr std::array rules{
     Rule{":\\Users\\", read_windows},
-    Rule{":/Users/", read_windows},
+    Rule{"C:/Users/", read_windows},
     Rule{":\\Program", read_windows},
     Rule{"AppData\\", read_windows},
     Rule{"ollama.exe", read_windows},

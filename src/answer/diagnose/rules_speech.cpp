@@ -1,5 +1,6 @@
 // What people and models said, which servers print when they are told to: words about memory in it are no failures.
 #include "log_reader.hpp"
+#include "log_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,6 +28,11 @@ void read_speech(LogReader& reader, const Mention& mention) {
     if (holds_any(mention.rest, turns)) read_turn(reader, mention);
 }
 
+/// "User: why ...", of a chat that was written down: where a line begins so.
+void read_said(LogReader& reader, const Mention& mention) {
+    if (log_text::without_prefix(mention.line).size() == mention.line.size() - mention.at) reader.ignore_rest_of_line();
+}
+
 constexpr std::array rules{
     Rule{"\"content\":", read_speech},     // the chat API of OpenAI and everybody after it
     Rule{"\\\"content\\\":", read_speech}, // the same, within a string
@@ -40,7 +46,11 @@ constexpr std::array rules{
     Rule{"\"response\":", read_speech},
     Rule{"\"text\":", read_speech},
     Rule{"\"delta\":", read_speech},
-    Rule{"formatted prompt", read_speech},    // llama-cli, llama-server
+    Rule{"formatted prompt", read_speech}, // llama-cli, llama-server
+    Rule{"User: ", read_said},
+    Rule{"user: ", read_said},
+    Rule{"USER: ", read_said},
+    Rule{"Human: ", read_said},
     Rule{"<|im_start|>user", read_turn},      // ChatML
     Rule{"user<|end_header_id|>", read_turn}, // Llama 3
     Rule{"<start_of_turn>user", read_turn},   // Gemma

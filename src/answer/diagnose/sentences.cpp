@@ -1,6 +1,7 @@
 #include "sentences.hpp"
 
 #include "log_text.hpp"
+#include "spill.hpp"
 #include "tokens_beside.hpp"
 #include "wording.hpp"
 
@@ -230,44 +231,6 @@ void add_cache_arithmetic(Diagnosis& diagnosis, bool free_is_left, const Request
     diagnosis.figures.push_back({"requested", need.bytes, 0, true}); // moves the others
 }
 
-bool is_windows(const Load& load) {
-    const auto windows = [](std::string_view text) {
-        return text.find(":\\") != std::string_view::npos || text.find(".exe") != std::string_view::npos;
-    };
-    return load.windows || windows(load.path) ||
-           std::ranges::any_of(load.evidence, [&](const LogLine& line) { return windows(line.text); });
-}
-
-/// A load that came up though next to nothing is left: on Windows part of it may lie elsewhere.
-void add_near_full_note(Diagnosis& diagnosis, const Load& load) {
-    if (diagnosis.oom || !load.ready || !is_windows(load)) return;
-    for (const LogDevice& device : load.devices) {
-        const OptionalLogged room = device.free ? device.free : device.total;
-        const std::uint64_t used = load.on_device(device.name);
-        if (!room || used > room->value || used < room->value - room->value / 20) continue;
-        diagnosis.notes.push_back(format_mib(used) + " of the " + format_mib(room->value) + " that were free on " +
-                                  device.name +
-                                  " are in use: if it is slow, look whether Windows' task manager shows "
-                                  "shared GPU memory in use; the driver spills there instead of failing");
-    }
-}
-
-/// What lies on a device though it had no room for it: some systems take it elsewhere instead of refusing.
-void add_spill_note(Diagnosis& diagnosis, const Load& load) {
-    if (diagnosis.oom) return;
-    for (const LogDevice& device : load.devices) {
-        const OptionalLogged room = device.free ? device.free : device.total;
-        const std::uint64_t used = load.on_device(device.name);
-        if (!room || used <= room->value) continue;
-        const std::string sizes = format_mib(used) + " lie where " + format_mib(room->value) + " were free: ";
-        if (device.name.starts_with("M"))
-            diagnosis.notes.push_back(sizes + "macOS compresses and swaps instead of failing, which is slow");
-        else if (is_windows(load))
-            diagnosis.notes.push_back(sizes + "on Windows the driver spills into shared memory instead of failing, "
-                                              "which is slow");
-    }
-}
-
 void add_notes(Diagnosis& diagnosis, const Load& load) {
     auto& notes = diagnosis.notes;
     const LogFigure* n_ctx = diagnosis.figure("n_ctx");
@@ -294,8 +257,7 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
             "transformers lets its cache grow with the text, so it fails while generating, not while loading");
     if (diagnosis.stage == FailureStage::kv_cache && runs_llama_cpp(diagnosis.runtime))
         notes.emplace_back("llama.cpp reserves the cache of the whole context while it loads, used or not");
-    add_spill_note(diagnosis, load);
-    add_near_full_note(diagnosis, load);
+    add_spill_notes(diagnosis, load);
     if (diagnosis.device.starts_with("SYCL") && asked != nullptr && asked->value > 4 * gib)
         notes.emplace_back("SYCL's own message counts modulo 4 GiB; the buffer's full size is on the other line");
 }
