@@ -91,6 +91,12 @@ TEST_CASE("a failure at load is not one of generation", "[diagnose]") {
     CHECK(stage_and_cause(card + weights + context + ready + modern) == "generation generation_growth");
 }
 
+TEST_CASE("PyTorch's exceptions are not llama.cpp's", "[diagnose]") {
+    const Diagnosis found = read("RuntimeError: CUDA error: out of memory\n");
+    CHECK(found.runtime == LogRuntime::pytorch);
+    CHECK(found.oom);
+}
+
 TEST_CASE("a tensor is not called the model", "[diagnose]") {
     const std::string torch =
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 270.00 MiB. GPU 0 has a total "
@@ -113,6 +119,10 @@ TEST_CASE("the reason of another failure is shown whole", "[diagnose]") {
                                  "'blk.0.attn_k_norm.weight' has wrong shape; expected  5120, got  128,     1\n");
     CHECK(found.cause == FailureCause::not_memory);
     CHECK(says(found.summary, "has wrong shape; expected  5120, got  128"));
+    CHECK(says(read("terminate called after throwing an instance of 'std::runtime_error'\n"
+                    "  what():  Invalid magic number: corrupt file?\n")
+                   .summary,
+               "'std::runtime_error': Invalid magic number: corrupt file?"));
     // Behind much that does not matter the front is cut.
     const Diagnosis far = read("request " + std::string(2000, 'x') + " failed: GGML_ASSERT(n_swa > 0) failed\n");
     CHECK(says(far.summary, "GGML_ASSERT(n_swa > 0) failed"));
@@ -143,6 +153,13 @@ TEST_CASE("a draft model's and a projector's names are not the model's", "[diagn
     const auto type = std::ranges::find(found.settings, "cache_type_k", &LogSetting::name);
     REQUIRE(type != found.settings.end());
     CHECK(type->value == "f16");
+    // What is free when the draft model begins is what the model has left: it lies there already.
+    const std::string late =
+        "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 4090) - 15500 MiB free\n";
+    const Diagnosis failed = read(card + model + late + draft + refused("20000", "buffer for kv cache"));
+    CHECK(failed.cause == FailureCause::draft);
+    REQUIRE(failed.figure("free") != nullptr);
+    CHECK(failed.figure("free")->value == 24000 * mib);
     // A projector that is loaded first.
     const Diagnosis vision = read("clip_model_load: model name:   openai/clip-vit-large-patch14-336\n"
                                   "clip_model_load: loaded meta data with 19 key-value pairs and 377 tensors from "

@@ -104,6 +104,11 @@ FailureStage stage_of_progress(const Load& load) {
 void read_cuda_error(LogReader& reader, const Mention& mention) {
     const auto rest = after(mention.rest.substr(0, 60), "out of memory");
     if (!rest || rest->starts_with(' ')) return;
+    if (has(mention, "RuntimeError: ") || has(mention, "AcceleratorError: ")) { // an exception of PyTorch's
+        reader.sign(LogRuntime::pytorch);
+        const FailureStage stage = reader.take_frame();
+        return reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
+    }
     reader.sign(LogRuntime::llama_cpp);
     Load& load = reader.load();
     if (load.refusal && mention.number - load.refusal->line < 4) return;
@@ -197,6 +202,13 @@ void read_thrown(LogReader& reader, const Mention& mention) {
         reader.other_error(mention);
 }
 
+/// "  what():  Invalid magic number", below the line that something was thrown.
+void read_what(LogReader& reader, const Mention& mention) {
+    auto& error = reader.load().other_error;
+    if (error && error->text.starts_with("terminate called") && mention.number - error->number <= 2)
+        error->text += ": " + std::string(trimmed(mention.rest.substr(0, 300)));
+}
+
 void read_out_of_device_memory(LogReader& reader, const Mention& mention) {
     if (is_pinned(mention) || has(mention, "exceeds device")) return;
     reader.evidence(mention);
@@ -263,6 +275,7 @@ constexpr std::array rules{
     Rule{"address already in use", read_other_error},
     Rule{"couldn't bind HTTP server socket", read_other_error},
     Rule{"terminate called after throwing", read_thrown},
+    Rule{"what():  ", read_what},
     Rule{"std::bad_alloc", read_bad_alloc},
     Rule{"ErrorOutOfDeviceMemory", read_out_of_device_memory},
     Rule{"out of memory", read_out_of_memory},

@@ -123,7 +123,9 @@ void read_free(LogReader& reader, const Mention& mention) {
         // The name may hold brackets itself; what follows it is ") - " or ") (pci) - ".
         const std::size_t pci = rest.find(") (0");
         found.description = name_of_value(rest.substr(0, std::min(pci, rest.rfind(") - "))));
-        found.free = Logged{*free, mention.number};
+        const bool first =
+            reader.load().part == LoadPart::model || !found.free; // a draft comes when the model lies there
+        if (first) found.free = Logged{*free, mention.number};
         return;
     }
     if (head.find(" layers") != std::string_view::npos) return; // what --fit puts there
