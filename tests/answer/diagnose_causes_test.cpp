@@ -48,6 +48,10 @@ TEST_CASE("what fits by the log's own figures is not too large", "[diagnose]") {
     CHECK(found.cause == FailureCause::other_process);
     CHECK(says(found.summary, "would fit on CUDA0 by the log's own figures (19597 MiB left)"));
     CHECK(stage_and_cause(card + weights + context + refused("258", "compute pp buffers")) == "compute other_process");
+    // 24000 - 4403 = 19597 MiB hold a projector of 818.
+    const std::string projector =
+        "clip_model_load: loading\n" + refused("818", "x") + "mtmd: failed to load CLIP model\n";
+    CHECK(stage_and_cause(card + weights + context + projector) == "mmproj other_process");
     // Where more was asked for than was left it is.
     CHECK(stage_and_cause(card + weights + context + refused("20480", "buffer for kv cache")) ==
           "kv_cache kv_too_large");
@@ -106,6 +110,13 @@ TEST_CASE("a tensor is not called the model", "[diagnose]") {
     CHECK(found.stage == FailureStage::weights);
     CHECK(says(found.summary, "A tensor of the weights (270 MiB) does not fit on GPU 0: 112 MiB were free beside the "
                               "21.9 GiB that the program held already"));
+    // Two cards, and nothing is known of the file.
+    const std::string second = "using device CUDA1 (NVIDIA GeForce RTX 4090) - 10000 MiB free\n";
+    const std::string unable =
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 20000.00 MiB on device 1: cudaMalloc "
+        "failed: out of memory\nllama_model_load: error loading model: unable to allocate CUDA1 "
+        "buffer\n";
+    CHECK(says(read(card + second + unable).summary, "This part of the weights (19.5 GiB) does not fit on CUDA1"));
     // 20 GiB of a file of 39: one of two cards.
     const Diagnosis part = read("print_info: file size   = 39.59 GiB (4.82 BPW)\n"
                                 "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 20480.00 MiB on device 1: "

@@ -138,7 +138,7 @@ bool would_have_fit(const Load& load, const Diagnosis& diagnosis) {
     const OptionalLogged asked = load.failure->refusal.bytes;
     if (budget.host || !asked || !budget.left) return false;
     if (budget.free_is_left) return asked->value <= *budget.left;
-    if (load.number("projector")) return false;     // is it there, or not yet?
+    if (load.number("projector") && diagnosis.stage != FailureStage::mmproj) return false; // is it there, or not yet?
     if (diagnosis.stage == FailureStage::weights) { // other backends ask for several buffers
         if (!diagnosis.device.starts_with("CUDA") && !diagnosis.device.starts_with("ROCm")) return false;
     } else if (budget.used == 0) {
@@ -172,7 +172,8 @@ FailureCause cause_of_stage(FailureStage stage) {
 }
 
 bool is_at_load(FailureStage stage) {
-    return stage == FailureStage::weights || stage == FailureStage::kv_cache || stage == FailureStage::compute;
+    return stage == FailureStage::weights || stage == FailureStage::kv_cache || stage == FailureStage::compute ||
+           stage == FailureStage::mmproj;
 }
 
 void judge_failure(Diagnosis& diagnosis, const Load& load) {
@@ -251,6 +252,8 @@ const Load& decisive_load(const LogFacts& facts) {
 
 Budget budget_of(const Load& load, const Diagnosis& diagnosis) {
     Budget budget;
+    budget.n_devices = static_cast<std::size_t>(
+        std::ranges::count_if(load.devices, [](const LogDevice& device) { return device.free.has_value(); }));
     budget.host = diagnosis.stage == FailureStage::host || is_host_buffer(diagnosis.device);
     budget.free = free_of(load, diagnosis, budget.host);
     budget.total = total_of(load, diagnosis, budget.host);

@@ -17,6 +17,7 @@ struct Budget {
     std::uint64_t used = 0;            ///< by this load, as logged
     std::optional<std::uint64_t> left; ///< when the request came
     bool free_is_left = false;         ///< the free memory was measured when the request came
+    std::size_t n_devices = 0;         ///< whose free memory the log shows
     bool host = false;                 ///< it is the computer's own memory
 };
 Budget budget_of(const Load& load, const Diagnosis& diagnosis);

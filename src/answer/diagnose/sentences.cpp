@@ -41,20 +41,21 @@ bool is_one_tensor(const Diagnosis& diagnosis) {
 }
 
 /// Several devices share the weights, and each has a buffer of its own.
-bool is_part_of_weights(const Diagnosis& diagnosis) {
+bool is_part_of_weights(const Diagnosis& diagnosis, const Budget& budget) {
     const LogFigure* asked = diagnosis.figure("requested");
     const LogFigure* file = diagnosis.figure("file_size");
-    return asked != nullptr && file != nullptr && asked->value < file->value / 10 * 9;
+    return asked != nullptr && (file != nullptr ? asked->value < file->value / 10 * 9 : budget.n_devices > 1);
 }
 
-std::string thing_of(const Diagnosis& diagnosis) {
+std::string thing_of(const Diagnosis& diagnosis, const Budget& budget) {
     const LogFigure* n_ctx = diagnosis.figure("n_ctx");
     if (is_one_tensor(diagnosis)) {
         if (diagnosis.stage == FailureStage::weights) return "a tensor of the weights";
         if (diagnosis.stage == FailureStage::kv_cache) return "a tensor of the KV cache";
         if (diagnosis.stage == FailureStage::compute) return "a tensor of the computation";
     }
-    if (diagnosis.stage == FailureStage::weights && is_part_of_weights(diagnosis)) return "this part of the weights";
+    if (diagnosis.stage == FailureStage::weights && is_part_of_weights(diagnosis, budget))
+        return "this part of the weights";
     switch (diagnosis.stage) {
     case FailureStage::weights: return "the weights";
     case FailureStage::kv_cache:
@@ -80,7 +81,7 @@ std::string asked_text(const Diagnosis& diagnosis) {
 }
 
 std::string fit_sentence(const Diagnosis& diagnosis, const Budget& budget) {
-    const std::string thing = thing_of(diagnosis);
+    const std::string thing = thing_of(diagnosis, budget);
     std::string text = capital(thing) + asked_text(diagnosis) + (thing == "the weights" ? " do" : " does") +
                        " not fit " + (budget.host ? "the computer's memory" : "on " + on_device(diagnosis));
     const LogFigure* weights = diagnosis.figure("weights");
@@ -109,14 +110,14 @@ std::string fit_sentence(const Diagnosis& diagnosis, const Budget& budget) {
 }
 
 /// Nothing is known of the model, and so of what its cache takes; there was memory.
-std::string unknown_cache_sentence(const Diagnosis& diagnosis, std::uint64_t free) {
-    return capital(thing_of(diagnosis)) + " was refused on " + on_device(diagnosis) + " with " + format_mib(free) +
-           " free: whether that is too little depends on the model, which the log does not show";
+std::string unknown_cache_sentence(const Diagnosis& diagnosis, const Budget& budget, std::uint64_t free) {
+    return capital(thing_of(diagnosis, budget)) + " was refused on " + on_device(diagnosis) + " with " +
+           format_mib(free) + " free: whether that is too little depends on the model, which the log does not show";
 }
 
 /// What was asked for was there, as far as the log tells.
 std::string other_process_sentence(const Diagnosis& diagnosis, const Budget& budget) {
-    const std::string thing = capital(thing_of(diagnosis)) + asked_text(diagnosis);
+    const std::string thing = capital(thing_of(diagnosis, budget)) + asked_text(diagnosis);
     const LogFigure* asked = diagnosis.figure("requested");
     const LogFigure* others = diagnosis.figure("others");
     const bool shown = others != nullptr && others->value >= gib;
@@ -151,7 +152,8 @@ std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
         return "The draft model's part" + asked_text(diagnosis) + " does not fit on " + on_device(diagnosis) +
                " beside the main model";
     case FailureCause::generation_growth:
-        return capital(thing_of(diagnosis)) + asked_text(diagnosis) + " was missing on " + on_device(diagnosis) +
+        return capital(thing_of(diagnosis, budget)) + asked_text(diagnosis) + " was missing on " +
+               on_device(diagnosis) +
                (load.ready || runs_pytorch(diagnosis.runtime) || diagnosis.runtime == LogRuntime::mlx
                     ? ": it loaded, and grew past what was left"
                     : "; the log does not show whether it had loaded");
@@ -274,7 +276,7 @@ void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& reques
             diagnosis.summary = summary_of(diagnosis, load); // the cache has got its size
         else if (diagnosis.stage == FailureStage::kv_cache && diagnosis.cause == FailureCause::kv_too_large &&
                  runs_llama_cpp(diagnosis.runtime) && !subject.known() && free != nullptr && free->value >= 4 * gib)
-            diagnosis.summary = unknown_cache_sentence(diagnosis, free->value);
+            diagnosis.summary = unknown_cache_sentence(diagnosis, budget_of(load, diagnosis), free->value);
     }
     add_notes(diagnosis, load);
     for (std::string& note : diagnosis.notes) note = note.substr(0, 300);
