@@ -193,7 +193,9 @@ Wrapping wrapping_of(std::string_view head) {
     if (lines.longest < least_width || lines.longest > largest_width) return {};
     if (const auto indented = wrapping_with_indent(lines)) return *indented;
     const Guess full = guess_of(lines, false), at_blanks = guess_of(lines, true);
-    if (at_blanks.n_broken >= least_broken && at_blanks.n_broken >= at_blanks.n_whole &&
+    // Where lines begin with a time, it tells the whole ones.
+    const std::size_t weight = at_blanks.wrapping.starts.empty() ? 1 : 3;
+    if (at_blanks.n_broken >= least_broken && weight * at_blanks.n_broken >= at_blanks.n_whole &&
         at_blanks.n_broken > full.n_broken)
         return at_blanks.wrapping;
     return full.n_broken > 0 && full.n_broken >= full.n_whole ? full.wrapping : Wrapping{};
