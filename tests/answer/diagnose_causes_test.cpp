@@ -47,11 +47,17 @@ TEST_CASE("what fits by the log's own figures is not too large", "[diagnose]") {
     CHECK(found.stage == FailureStage::kv_cache);
     CHECK(found.cause == FailureCause::other_process);
     CHECK(says(found.summary, "would fit on CUDA0 by the log's own figures (19597 MiB left)"));
-    CHECK(stage_and_cause(card + weights + context + refused("258", "compute pp buffers")) == "compute other_process");
-    // 24000 - 4403 = 19597 MiB hold a projector of 818.
+    const std::string cache = "llama_kv_cache: CUDA0 KV buffer size = 4096.00 MiB\n";
+    CHECK(stage_and_cause(card + weights + context + cache + refused("258", "compute pp buffers")) ==
+          "compute other_process");
+    CHECK(stage_and_cause(card + weights + context + refused("258", "compute pp buffers")) ==
+          "compute compute_too_large"); // how large is the cache?
+    CHECK(says(read(card + weights + context + refused("258", "compute pp buffers")).summary,
+               "19597 MiB were left beside what lay there already, less what the log does not show"));
+    // 24000 - 4403 = 19597 MiB less a cache of 4096, hold a projector of 818.
     const std::string projector =
         "clip_model_load: loading\n" + refused("818", "x") + "mtmd: failed to load CLIP model\n";
-    CHECK(stage_and_cause(card + weights + context + projector) == "mmproj other_process");
+    CHECK(stage_and_cause(card + weights + context + cache + projector) == "mmproj other_process");
     // Where more was asked for than was left it is.
     CHECK(stage_and_cause(card + weights + context + refused("20480", "buffer for kv cache")) ==
           "kv_cache kv_too_large");
@@ -60,6 +66,8 @@ TEST_CASE("what fits by the log's own figures is not too large", "[diagnose]") {
     CHECK(near.cause == FailureCause::kv_too_large);
     CHECK(says(near.summary, "of which the driver and the program's own context take some hundred"));
     // Without the weights' size nothing is known of what was left.
+    CHECK(stage_and_cause(card + context + cache + refused("9000", "compute pp buffers")) ==
+          "compute compute_too_large");
     const Diagnosis silent = read(card + context + refused("4096", "buffer for kv cache"));
     CHECK(silent.cause == FailureCause::kv_too_large);
     CHECK(says(silent.summary, "before the weights, whose size the log does not show"));

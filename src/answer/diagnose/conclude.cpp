@@ -13,8 +13,6 @@ namespace {
 
 /// More than that of a card in other hands is another process, not the driver and the desktop.
 constexpr std::uint64_t others_from = gib;
-/// What a driver and the process's own context may take of a total.
-constexpr std::uint64_t driver_share = 640 * mib;
 
 const LogDevice* device_of(const Load& load, std::string_view name) {
     if (const LogDevice* device = load.find_device(device_of_buffer(name))) return device;
@@ -131,6 +129,18 @@ bool others_hold_it(const Load& load, const Diagnosis& diagnosis) {
     return held >= others_from + driver_share && budget.used + asked->value + driver_share <= budget.total->value;
 }
 
+bool has_weights_on(const Load& load, std::string_view device) {
+    return std::ranges::any_of(load.buffers, [&](const LogBuffer& buffer) {
+        return buffer.kind == BufferKind::weights && device_of_buffer(buffer.device) == device;
+    });
+}
+
+bool has_cache(const Load& load) {
+    return std::ranges::any_of(load.buffers, [](const LogBuffer& buffer) {
+        return buffer.kind == BufferKind::kv_cache || buffer.kind == BufferKind::recurrent_state;
+    });
+}
+
 /// Whether what was asked for was there by the log's own figures, with room to spare: then it does not show what took
 /// it. Only where it shows what lay there before.
 bool would_have_fit(const Load& load, const Diagnosis& diagnosis) {
@@ -141,7 +151,8 @@ bool would_have_fit(const Load& load, const Diagnosis& diagnosis) {
     if (load.number("projector") && diagnosis.stage != FailureStage::mmproj) return false; // is it there, or not yet?
     if (diagnosis.stage == FailureStage::weights) { // other backends ask for several buffers
         if (!diagnosis.device.starts_with("CUDA") && !diagnosis.device.starts_with("ROCm")) return false;
-    } else if (budget.used == 0) {
+    } else if (!has_weights_on(load, diagnosis.device) ||
+               (diagnosis.stage != FailureStage::kv_cache && !has_cache(load))) {
         return false;
     }
     return asked->value + driver_share <= *budget.left;

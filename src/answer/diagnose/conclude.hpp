@@ -4,6 +4,9 @@
 
 namespace vramfit {
 
+/// What a driver and the process's own context may take of what a log calls free.
+inline constexpr std::uint64_t driver_share = std::uint64_t{640} << 20U;
+
 /// The load that a diagnosis is about: the last that failed, else the last one.
 const Load& decisive_load(const LogFacts& facts);
 

@@ -102,10 +102,12 @@ std::string fit_sentence(const Diagnosis& diagnosis, const Budget& budget) {
     const LogFigure* own = diagnosis.figure("own");
     if (own != nullptr && is_one_tensor(diagnosis))
         text += " beside the " + format_bytes(own->value) + " that the program held already";
-    else if (enough && !budget.free_is_left && !start && diagnosis.stage != FailureStage::weights)
+    else if (enough && !budget.free_is_left && weights == nullptr && diagnosis.stage != FailureStage::weights)
         text += " at the start, before the weights, whose size the log does not show";
-    else if (enough)
+    else if (enough && *budget.left - asked->value < driver_share)
         text += ", of which the driver and the program's own context take some hundred";
+    else if (enough)
+        text += ", less what the log does not show of the model and its cache";
     return text;
 }
 
