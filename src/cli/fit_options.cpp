@@ -113,9 +113,13 @@ OutputOptions read_output_options(const ParsedArguments& arguments, Formats form
     OutputOptions output;
     if (const auto given = arguments.value("--format")) {
         static constexpr std::array<Choice<Format>, 2> plain{{{"text", Format::text}, {"json", Format::json}}};
-        static constexpr std::array<Choice<Format>, 4> all{
-            {{"text", Format::text}, {"json", Format::json}, {"tsv", Format::tsv}, {"markdown", Format::markdown}}};
-        output.format = formats == Formats::plain ? choose("--format", *given, plain) : choose("--format", *given, all);
+        static constexpr std::array<Choice<Format>, 5> all{{{"text", Format::text},
+                                                            {"json", Format::json},
+                                                            {"tsv", Format::tsv},
+                                                            {"markdown", Format::markdown},
+                                                            {"md", Format::markdown}}};
+        output.format =
+            formats == Formats::plain ? choose("--format", *given, plain) : choose("--format", *given, all, 4);
     }
     if (arguments.last_of({"--json", "--format"}) == "--json") output.format = Format::json;
     output.color = read_color(arguments);

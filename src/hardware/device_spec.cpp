@@ -1,4 +1,5 @@
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/base/embedded_data.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/names.hpp"
 #include "vramfit/base/quote.hpp"
@@ -84,6 +85,26 @@ Device sized_device(std::string_view text) {
     return device;
 }
 
+/// "rtx3060" of "rtx3060-12gb"; nothing where the id does not end with a size.
+std::string_view without_size(std::string_view id) {
+    const std::size_t dash = id.rfind('-');
+    if (dash == std::string_view::npos || !id.ends_with("gb")) return "";
+    const std::string_view size = id.substr(dash + 1, id.size() - dash - 3);
+    return !size.empty() && size.find_first_not_of(digits) == std::string_view::npos ? id.substr(0, dash) : "";
+}
+
+/// Cards of one name and several sizes: which one a name without a size was taken for.
+std::string note_of_size(std::string_view text, const GpuInfo& gpu) {
+    const std::string_view stem = without_size(gpu.id);
+    if (stem.empty() || normalize_name(text) != normalize_name(stem)) return "";
+    std::vector<std::string_view> others;
+    for (const embedded::Entry& entry : embedded::gpus()) {
+        if (entry.id != gpu.id && without_size(entry.id) == stem) others.push_back(entry.id);
+    }
+    if (others.empty()) return "";
+    return "that is what " + quote(text) + " is taken for; " + enumerated(others, "and") + " would be another";
+}
+
 std::vector<Device> parse_single(std::string_view text) {
     if (normalize_name(text) == "auto") {
         throw Error("auto stands for all GPUs of this machine, and by itself: --gpu auto");
@@ -93,7 +114,12 @@ std::vector<Device> parse_single(std::string_view text) {
     if (like_size && !is_like_model_number(text) && match_gpus(text).empty()) {
         return {sized_device(text)};
     }
-    return devices_of(find_gpu(text));
+    const GpuInfo gpu = find_gpu(text);
+    std::vector<Device> devices = devices_of(gpu);
+    if (const std::string note = note_of_size(text, gpu); !note.empty()) {
+        for (Device& device : devices) device.note = note;
+    }
+    return devices;
 }
 
 /// "2 x 24GB" cut at its x; nothing where `spec` does not begin with a number and an x.

@@ -115,6 +115,12 @@ TEST_CASE("the program may stand behind others") {
     CHECK(read("podman run --entrypoint llama-cli x/y:latest -m gpt-oss-20b-mxfp4.gguf").runtime == "llama-cli");
 }
 
+TEST_CASE("a name without a type: Q4_K_M, or what the makers publish") {
+    CHECK(read("llama-server -hf ggml-org/gpt-oss-20b-GGUF").quant == "MXFP4_MOE");
+    CHECK(read("ollama run gpt-oss:20b").quant == "MXFP4_MOE");
+    CHECK(read("ollama run llama3.1:8b").quant == "Q4_K_M");
+}
+
 TEST_CASE("zero is no number of Ollama's: it chooses by itself") {
     const Request ollama = read("OLLAMA_CONTEXT_LENGTH=0 OLLAMA_NUM_PARALLEL=0 ollama run llama3.1:8b");
     CHECK_FALSE(ollama.n_ctx);

@@ -229,6 +229,7 @@ TEST_CASE("tables, and which models are looked for") {
 TEST_CASE("formats") {
     CHECK(options_of({"--format", "tsv"}).output.format == Format::tsv);
     CHECK(options_of({"--format", "markdown"}).output.format == Format::markdown);
+    CHECK(options_of({"--format", "md"}).output.format == Format::markdown);
     CHECK(error({"-q", "--format", "tsv"}) == "--quiet shows nothing, TSV is to be shown: give one of them");
     CHECK(error({"--explain", "--format", "markdown"}) ==
           "--explain is text and has no Markdown form: give one of them");

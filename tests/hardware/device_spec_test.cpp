@@ -103,6 +103,13 @@ TEST_CASE("several devices of one kind") {
     CHECK(parse_gpu_spec("2x 7900xtx").size() == 2);
 }
 
+TEST_CASE("a name of cards with several sizes says which one it is taken for") {
+    CHECK(only("rtx3060").name == "rtx3060-12gb");
+    CHECK(only("RTX 3060").note == "that is what \"RTX 3060\" is taken for; rtx3060-8gb would be another");
+    CHECK(only("rtx3060-12gb").note.empty());
+    CHECK(only("rtx4090").note.empty());
+}
+
 TEST_CASE("a name with an x after digits is not a count") {
     CHECK(only("7900xtx").name == "rx7900xtx");
     CHECK(only("9070 XT").name == "rx9070xt");

@@ -8,6 +8,7 @@
 #include "vramfit/model/catalog.hpp"
 #include "vramfit/model/ollama_store.hpp"
 #include "vramfit/model/user_catalog.hpp"
+#include "vramfit/model/weight_format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,16 +42,23 @@ std::optional<std::string> in_catalog(const ModelName& parts, const ModelSources
     return std::nullopt;
 }
 
+/// The type of the file where the name says none: as the makers have it, where they publish a type of GGUF.
+std::string usual_type_of(const std::string& name, const ModelSources& sources) {
+    const FileType best = file_types_of(catalog_model(name, sources)).front();
+    return std::string(best == FileType::mxfp4_moe ? traits(best).name : usual_type);
+}
+
 /// "NAME is not here: sized from the catalog as ID, Q4_K_M". `why` is what stands behind the name.
-PublishedModel sized_from_catalog(const std::string& text, const std::string& name, const ModelName& parts,
-                                  std::string_view type_if_none, std::string_view why) {
+/// `typed`: where the name says no type it is the usual one.
+PublishedModel sized_from_catalog(const std::string& text, const std::string& name, const ModelName& parts, bool typed,
+                                  std::string_view why, const ModelSources& sources) {
     PublishedModel model;
     model.name = name;
     model.note = quote(text) + std::string(why) + " sized from the catalog as " + id_of(name);
     if (!parts.quant.empty())
         model.quant = parts.quant;
-    else if (!type_if_none.empty())
-        model.quant = type_if_none;
+    else if (typed)
+        model.quant = usual_type_of(name, sources);
     if (model.quant) model.note += ", " + *model.quant;
     if (parts.near) model.note += ", which " + parts.type + " is near";
     if (parts.quant.empty() && model.quant) model.note += " (the name says no type)";
@@ -64,11 +72,11 @@ std::pair<std::string, std::string> cut_type(const std::string& text, char mark)
     return {text.substr(0, at), text.substr(at + 1)};
 }
 
-PublishedModel by_name(const std::string& text, const std::string& name, const std::string& type,
-                       std::string_view type_if_none, std::string_view why, const ModelSources& sources) {
+PublishedModel by_name(const std::string& text, const std::string& name, const std::string& type, bool typed,
+                       std::string_view why, const ModelSources& sources) {
     const ModelName parts = take_apart(type.empty() ? name : name + "-" + type);
     if (const auto found = in_catalog(parts, sources))
-        return sized_from_catalog(text, *found, parts, type_if_none, why);
+        return sized_from_catalog(text, *found, parts, typed, why, sources);
     return {name, std::nullopt, ""};
 }
 
@@ -77,7 +85,7 @@ PublishedModel file(const std::string& text, const ModelSources& sources) {
     const std::string name = text.substr(0, text.find('?')); // of a URL
     const ModelName parts = take_apart(name);
     if (const auto found = in_catalog(parts, sources))
-        return sized_from_catalog(text, *found, parts, "", " is not here:");
+        return sized_from_catalog(text, *found, parts, false, " is not here:", sources);
     return {text, std::nullopt, ""};
 }
 
@@ -92,7 +100,7 @@ PublishedModel of_ollama(const std::string& text, const ModelSources& sources) {
         return find_published(text.substr(text.find('/') + 1), "gguf_repository", sources);
     std::string name = text;
     if (name.ends_with(":latest")) name.resize(name.size() - std::string_view(":latest").size());
-    PublishedModel model = by_name(text, name, "", usual_type, " is not in Ollama's store here:", sources);
+    PublishedModel model = by_name(text, name, "", true, " is not in Ollama's store here:", sources);
     if (model.note.empty()) model.name = "ollama:" + text; // whose error says where the store is
     return model;
 }
@@ -105,14 +113,14 @@ PublishedModel find_published(const std::string& text, std::string_view kind, co
     if (kind == "lmstudio") {
         if (exists(text)) return {text, std::nullopt, ""};
         const auto [name, type] = cut_type(text, '@');
-        return by_name(text, name, type, usual_type, " is", sources);
+        return by_name(text, name, type, true, " is", sources);
     }
     if (kind == "gguf_repository") {
         const auto [name, type] = cut_type(text, ':');
-        return by_name(text, name, type, usual_type, " is", sources);
+        return by_name(text, name, type, true, " is", sources);
     }
     if (exists(text)) return {text, std::nullopt, ""};
-    return by_name(text, text, "", "", " is", sources);
+    return by_name(text, text, "", false, " is", sources);
 }
 
 } // namespace vramfit
