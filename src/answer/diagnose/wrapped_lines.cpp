@@ -58,6 +58,7 @@ bool looks_begun(std::string_view line) {
     if (std::string_view("|+[{<$#*").find(line.front()) != std::string_view::npos) return true;
     const std::size_t end = std::min(line.find(' '), line.size());
     const std::string_view word = line.substr(0, end);
+    if (word.empty()) return false;
     if (is_digit(word.front())) {
         const auto is_mark = [](char c) { return c == ':' || c == '-' || c == '/' || c == '.'; };
         return std::count_if(word.begin(), word.end(), is_mark) >= 2;
