@@ -126,6 +126,7 @@ std::int64_t Trial::spare(Verdict goal) const {
 }
 
 bool attention_left(const Trial& trial, const Trial& other) {
+    if (other.estimate.refusal) return false; // that has no graph to compare with
     std::size_t n_attention = 0;
     for (const Cache& cache : trial.estimate.caches) n_attention += cache.recurrent ? 0 : cache.layers.size();
     const std::size_t before = std::max<std::size_t>(2, other.estimate.n_splits);

@@ -310,13 +310,20 @@ std::string run_line(const std::string& command) {
     return wrapped("  run: ", with_values(words_of(printable(command))), " \\");
 }
 
-/// The command to run: of the question, or of the first change that helps.
+/// The first change that gives a fit; where none does, the first.
+const Suggestion& best_of(const std::vector<Suggestion>& suggestions) {
+    const auto fits = std::ranges::find(suggestions, Verdict::fit, &Suggestion::verdict);
+    return fits == suggestions.end() ? suggestions.front() : *fits;
+}
+
+/// The command to run: of the question, or of the first change that makes it fit.
 std::string command_line(const Answer& answer) {
     const bool runs = answer.verdict == Verdict::fit || answer.verdict == Verdict::tight;
     const bool close = answer.verdict == Verdict::fit && answer.suggestions.empty(); // to the largest context
     if (runs && !answer.command.empty()) return (close ? "" : "\n") + run_line(answer.command);
-    if (runs || answer.suggestions.empty() || answer.suggestions.front().command.empty()) return "";
-    return "\n" + run_line(answer.suggestions.front().command);
+    if (runs || answer.suggestions.empty()) return "";
+    const std::string& command = best_of(answer.suggestions).command;
+    return command.empty() ? "" : "\n" + run_line(command);
 }
 
 std::string notes_text(const Answer& answer) {

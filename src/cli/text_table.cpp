@@ -46,13 +46,13 @@ public:
     }
 
 private:
-    /// Names give way to figures: the widest column of words is cut until the line fits the screen. The last one is
-    /// not counted where it is words, which end where the screen does.
+    /// Names give way to figures: the widest column of words is cut until the line fits the screen. The last one
+    /// counts little where it is words, which end where the screen does.
     void make_room() {
         std::size_t total = gap * (columns_.size() - 1);
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             const bool open_end = i + 1 == columns_.size() && !columns_[i].right;
-            total += open_end ? display_width(columns_[i].heading) : widths_[i];
+            total += open_end ? std::min(widths_[i], narrowest) : widths_[i];
         }
         std::optional<std::size_t> widest;
         for (std::size_t i = 0; i + 1 < columns_.size(); ++i) {

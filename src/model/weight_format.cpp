@@ -1,5 +1,7 @@
 #include "vramfit/model/weight_format.hpp"
 
+#include "vramfit/model/architecture.hpp"
+
 #include "tensor_role.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/embedded_data.hpp"
@@ -102,6 +104,8 @@ std::vector<FileType> file_types_of(const Model& model) {
     if (moe && published_format(model).id != "mxfp4") return types;
     std::erase(types, FileType::mxfp4_moe); // of a model without experts it is Q8_0 under another name
     if (moe) types.insert(types.begin(), FileType::mxfp4_moe);
+    // Weights of three values, as they were trained (tools/quantize/quantize.cpp, TQ1_0 and TQ2_0).
+    if (model.architecture->name == "bitnet") types.insert(types.end(), {FileType::tq2_0, FileType::tq1_0});
     return types;
 }
 

@@ -25,19 +25,21 @@ void check_promises(const Request& request) {
         CHECK(s.verdict <= Verdict::tight);
         CHECK(answer(s.request).verdict == s.verdict);
         CHECK_FALSE(s.set.empty());
-        CHECK(s.flags.empty() == (s.kind == "gpu")); // llama.cpp uses every GPU that it sees
+        CHECK((!s.flags.empty() || s.kind == "gpu")); // llama.cpp uses every GPU that it sees
         for (const std::string& flag : s.flags) CHECK(s.command.find(flag) != std::string::npos);
     }
 }
 
 /// Position in the order of loss.
 std::size_t rank(const Suggestion& s) {
-    static const std::array<std::string, 12> order{"flash_attn", "ctx",        "cache_type", "parallel",
-                                                   "kv_unified", "ubatch",     "quant",      "n_cpu_moe",
-                                                   "much loss",  "gpu_layers", "model",      "gpu"};
-    const bool loses_much = s.kind == "quant" && s.summary.find("much loss of quality") != std::string::npos;
-    const auto at =
-        static_cast<std::size_t>(std::ranges::find(order, loses_much ? "much loss" : s.kind) - order.begin());
+    static const std::array<std::string, 13> order{"flash_attn", "ctx",   "cache_type", "parallel",       "kv_unified",
+                                                   "ubatch",     "quant", "n_cpu_moe",  "little context", "much loss",
+                                                   "gpu_layers", "model", "gpu"};
+    std::string kind = s.kind;
+    if (kind == "quant" && s.summary.find("much loss of quality") != std::string::npos) kind = "much loss";
+    // Less than llama.cpp's own --fit would leave is a greater loss than smaller weights.
+    if (kind == "ctx" && s.request.n_ctx < 4096U) kind = "little context";
+    const auto at = static_cast<std::size_t>(std::ranges::find(order, kind) - order.begin());
     REQUIRE(at < order.size());
     return at;
 }
@@ -369,4 +371,78 @@ TEST_CASE("more GPUs than llama.cpp can use are refused") {
     CHECK(answer(llama_8b(8192, "16x24GB")).devices.size() == 16);
     CHECK(error_of(llama_8b(8192, "17x24GB")) ==
           "17 GPUs are more than the 16 that llama.cpp can use; give at most so many");
+}
+
+TEST_CASE("flash attention on goes with whatever else is needed") {
+    // It costs nothing, and without it a context of 10240 is all that an 8 GB card holds.
+    Request request = llama_8b(131072, "8GB");
+    request.flash_attn = FlashAttention::off;
+    const Answer a = answer(request);
+    const Suggestion* shorter = find_kind(a, "ctx");
+    REQUIRE(shorter != nullptr);
+    CHECK(shorter->flags == Flags{"-c", "15104", "-fa", "on"}); // as with -fa on from the start
+    CHECK(shorter->request.flash_attn == FlashAttention::on);
+    check_promises(request);
+    // Refused, and too large besides.
+    request = llama_8b(65536, "8GB");
+    request.type_k = request.type_v = TensorType::q8_0;
+    request.flash_attn = FlashAttention::off;
+    REQUIRE(answer(request).verdict == Verdict::refused);
+    const Answer both = answer(request);
+    const Suggestion* cured = find_kind(both, "ctx");
+    REQUIRE(cured != nullptr);
+    CHECK(cured->request.type_k == TensorType::q8_0);
+    check_promises(request);
+}
+
+TEST_CASE("refused with some layers on the CPU is mended, too") {
+    Request request = llama_8b(8192, "24GB");
+    request.type_k = request.type_v = TensorType::q8_0;
+    request.flash_attn = FlashAttention::off;
+    request.n_gpu_layers = 25;
+    const Answer a = answer(request);
+    REQUIRE(a.verdict == Verdict::refused);
+    REQUIRE(find_kind(a, "flash_attn") != nullptr);
+    CHECK(find_kind(a, "flash_attn")->verdict == Verdict::fit);
+    // q4_0 would be no more than the f16 that fits already.
+    CHECK(std::ranges::count(a.suggestions, "cache_type", &Suggestion::kind) <= 1);
+}
+
+TEST_CASE("a second GPU that a setting leaves empty is used") {
+    // 70B in Q3_K_M: 31.9 GiB of weights, 16 and 16 on two cards of 24 GB.
+    Request request = question("llama3.3-70b", "q3_k_m", 8192, "2x24GB");
+    request.split_mode = SplitMode::none;
+    const Suggestion* split = nullptr;
+    const Answer none = answer(request);
+    split = find_kind(none, "split_mode");
+    REQUIRE(split != nullptr);
+    CHECK(split->verdict == Verdict::fit);
+    CHECK(split->command.find("-sm") == std::string::npos);
+    request.split_mode.reset();
+    request.tensor_split = {3, 1};
+    const Answer lopsided = answer(request);
+    split = find_kind(lopsided, "split_mode");
+    REQUIRE(split != nullptr);
+    CHECK(split->verdict == Verdict::fit);
+    CHECK(split->command.find("-ts") == std::string::npos);
+}
+
+TEST_CASE("a cache in RAM is made smaller where RAM is short") {
+    // 64Ki tokens of 128 KiB are 8 GiB in f16, and 4.25 in q8_0.
+    Request request = llama_8b(65536, "12GB");
+    request.kv_offload = false;
+    request.ram = 8 * gib;
+    const Answer a = answer(request);
+    REQUIRE(a.ram);
+    CHECK(a.ram->verdict == Verdict::oom);
+    REQUIRE(find_kind(a, "cache_type") != nullptr);
+    CHECK(find_kind(a, "cache_type")->verdict == Verdict::fit);
+}
+
+TEST_CASE("a context of little use does not come first") {
+    // phi-4 in Q8_0 on 16 GB: 512 tokens would fit.
+    const Answer a = answer(question("phi-4", "q8_0", 16384, "16GB"));
+    REQUIRE_FALSE(a.suggestions.empty());
+    CHECK(a.suggestions.front().kind != "ctx");
+    CHECK(find_kind(a, "quant")->verdict == Verdict::fit);
 }

@@ -174,7 +174,7 @@ TEST_CASE("where only a tight fit is left it is the best, unless it counts as a 
     const Table strict = table_of(request);
     for (const TableRow& row : strict.rows) CHECK(cell(strict, row, "best") == Cell(false));
     CHECK_FALSE(has_match(strict, true));
-    CHECK(strict.legend == "no quantization fits");
+    CHECK(strict.legend == "no quantization fits with room to spare");
 }
 
 TEST_CASE("settings that the runtime refuses are refused for every quantization") {
@@ -291,4 +291,33 @@ TEST_CASE("cache types that the GPU has no kernel for are named") {
     const Table table = table_of(request);
     REQUIRE(table.notes.size() == 1);
     CHECK(table.notes.front().starts_with("with q5_1, q5_0, q4_1 and iq4_nl attention runs on the CPU"));
+}
+
+TEST_CASE("tables say why all is refused, and what slots make of a context") {
+    Request request = about("llama3.1-8b");
+    request.gpus = {"24GB"};
+    request.type_k = request.type_v = TensorType::q8_0;
+    request.flash_attn = FlashAttention::off;
+    const auto says = [](const Table& table, const std::string& part) {
+        return std::ranges::any_of(table.notes, [&](const std::string& n) { return contains(n, part); });
+    };
+    CHECK(says(table_of(request), "llama.cpp refuses these settings: quantized V cache"));
+    request.n_ctx = 8192;
+    CHECK(says(table_of(request), "llama.cpp refuses these settings: quantized V cache"));
+    request.model.clear();
+    CHECK(says(std::get<Table>(solve(request)), "llama.cpp refuses these settings: quantized V cache"));
+    Request slots = about("llama3.1-8b");
+    slots.gpus = {"24GB"};
+    slots.parallel = 5;
+    CHECK(says(table_of(slots), "5 slots divide each context"));
+    slots.kv_unified = true;
+    CHECK(says(table_of(slots), "5 slots share each context"));
+}
+
+TEST_CASE("weights of three values can be had in the types made for them") {
+    Request request = about("bitnet-b1.58-2b");
+    request.n_ctx = 2048;
+    const auto names = names_of(table_of(request));
+    CHECK(std::ranges::count(names, "TQ2_0") == 1);
+    CHECK(std::ranges::count(names, "TQ1_0") == 1);
 }

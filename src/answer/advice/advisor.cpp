@@ -84,6 +84,16 @@ void Advisor::keep(const Change& change, const Trial& trial, const Judge& judge)
     kept_.push_back(std::move(s));
 }
 
+void Advisor::adopt(Suggestion found, const Change& first, const Trial& trial) {
+    if (!helps(found.verdict)) return;
+    const auto said = std::search(found.flags.begin(), found.flags.end(), first.flags.begin(), first.flags.end());
+    if (said == found.flags.end()) found.flags.insert(found.flags.end(), first.flags.begin(), first.flags.end());
+    found.set.insert(found.set.end(), first.set.begin(), first.set.end());
+    found.summary += ", and " + first.summary;
+    found.saved = base_.verdict == Verdict::refused ? 0 : found.saved + saved(trial);
+    kept_.push_back(std::move(found));
+}
+
 std::uint64_t Advisor::n_ctx() const {
     const bool as_said = runtime().ctx_per_slot || runtime().ctx_extra > 0;
     return as_said ? request_.n_ctx.value_or(0) : base_.estimate.context.n_ctx;
@@ -105,8 +115,10 @@ std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial
         return advisor.take();
     }
     advise_flash_attention(advisor);
+    if (advise_with_flash_attention(advisor)) return advisor.take();
     advise_windows(advisor);
-    advise_context(advisor);
+    advise_split(advisor);
+    if (!leaves_little_context(advisor)) advise_context(advisor);
     advise_cache_types(advisor);
     advise_ram(advisor);
     advise_companions(advisor);
@@ -116,6 +128,7 @@ std::vector<Suggestion> advice(Judge& judge, const Request& request, const Trial
     advise_experts(advisor);
     advise_pairs(advisor);
     advise_expert_pairs(advisor);
+    if (leaves_little_context(advisor)) advise_context(advisor);
     advise_quant(advisor, Loss::much);
     advise_gpu_layers(advisor);
     advise_sibling(advisor);

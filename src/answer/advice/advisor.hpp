@@ -68,6 +68,8 @@ public:
     void keep(const Change& change, const Trial& trial) { keep(change, trial, judge_); }
     /// The same of a change that another judge tried: of another model, or of more devices.
     void keep(const Change& change, const Trial& trial, const Judge& judge);
+    /// Keeps what another advisor found, of a request that `first` was made to already: both changes at once.
+    void adopt(Suggestion found, const Change& first, const Trial& trial);
     /// Would attention run on the CPU, where it did not before? The device has no kernel for it then, and it fits at
     /// the price of a crawl.
     bool leaves_device(const Trial& trial) const { return attention_left(trial, base_); }
@@ -88,8 +90,13 @@ private:
 // The ideas, each in a file of its own or with its like. They keep what helps.
 
 void advise_context(Advisor& advisor);
+/// Would less context be left than is of use? That is a greater loss than smaller types of weights or cache.
+bool leaves_little_context(const Advisor& advisor);
 void advise_cache_types(Advisor& advisor);
 void advise_flash_attention(Advisor& advisor);
+/// Flash attention loses nothing: where it is off, and turning it on is not enough, everything else is tried with it.
+/// Returns whether that helps.
+bool advise_with_flash_attention(Advisor& advisor);
 /// Windows where the whole context is cached.
 void advise_windows(Advisor& advisor);
 void advise_slots(Advisor& advisor);
@@ -104,6 +111,8 @@ void advise_experts(Advisor& advisor);
 void advise_gpu_layers(Advisor& advisor);
 /// A smaller model of the same family, out of the catalog.
 void advise_sibling(Advisor& advisor);
+/// All GPUs by what they have free, where the request divides the model otherwise.
+void advise_split(Advisor& advisor);
 /// A second card of the same kind.
 void advise_more_gpus(Advisor& advisor);
 /// Two changes at once, for where none alone helps that leaves the whole model on the devices.

@@ -1,5 +1,8 @@
 #include "advisor.hpp"
 
+#include "answer/advice.hpp"
+#include "answer/max_ctx.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -59,7 +62,8 @@ Change flash_attention_change(const Advisor& advisor, Request request) {
 void advise_cache_types(Advisor& advisor) {
     const DeviceAnswer& worst = advisor.worst();
     const bool off = advisor.request().flash_attn == FlashAttention::off;
-    if (!advisor.may_help(worst.memory.kv_cache + (off ? worst.memory.compute : 0))) return;
+    const std::uint64_t caches = worst.memory.kv_cache + advisor.base().estimate.host.kv_cache;
+    if (!advisor.may_help(caches + (off ? worst.memory.compute : 0))) return;
     const Settings& settings = advisor.base().deployment.settings;
     const bool refused = advisor.base().verdict == Verdict::refused;
     for (const TensorType type : {TensorType::f16, TensorType::q8_0, TensorType::q4_0}) {
@@ -67,8 +71,23 @@ void advise_cache_types(Advisor& advisor) {
         const bool mends = type == TensorType::f16 && refused && (settings.type_k != type || settings.type_v != type);
         if (!mends && (type == TensorType::f16 || !is_smaller(type, settings))) continue;
         const Verdict verdict = advisor.consider(cache_type_change(advisor, advisor.request(), type));
-        if (verdict == Verdict::fit && !mends) return;
+        if (verdict == Verdict::fit) return;
     }
+}
+
+bool advise_with_flash_attention(Advisor& advisor) {
+    if (advisor.base().estimate.flash_attn || advisor.request().flash_attn != FlashAttention::off) return false;
+    const Change on = flash_attention_change(advisor, advisor.request());
+    const Trial trial = advisor.judge().attempt(on.request);
+    const bool smaller =
+        advisor.base().verdict == Verdict::refused || Advisor::worst_of(trial).required < advisor.worst().required;
+    const bool enough = trial.verdict == Verdict::fit || trial.verdict == Verdict::refused;
+    if (!on.possible || enough || !smaller || advisor.leaves_device(trial)) return false;
+    const MaxContext largest = max_context(advisor.judge(), on.request);
+    const std::size_t before = advisor.kept().size();
+    for (Suggestion& found : advice(advisor.judge(), on.request, trial, largest))
+        advisor.adopt(std::move(found), on, trial);
+    return advisor.kept().size() > before;
 }
 
 void advise_windows(Advisor& advisor) {

@@ -1,5 +1,6 @@
 #include "advisor.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace vramfit {
@@ -13,6 +14,12 @@ Change context_change(const Advisor& advisor, Request request, std::uint64_t n_c
     request.n_ctx = n_ctx;
     change.request = std::move(request);
     return change;
+}
+
+bool leaves_little_context(const Advisor& advisor) {
+    const MaxContext& max = advisor.max_ctx();
+    const std::uint64_t best = max.fit > 0 ? max.fit : max.tight;
+    return best < std::min(advisor.runtime().least_ctx, advisor.n_ctx());
 }
 
 void advise_context(Advisor& advisor) {

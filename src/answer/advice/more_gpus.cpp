@@ -40,6 +40,22 @@ Change gpus_change(const Advisor& advisor, const std::string& name, std::size_t 
 
 } // namespace
 
+void advise_split(Advisor& advisor) {
+    const Request& request = advisor.request();
+    const bool one = request.split_mode == SplitMode::none;
+    if (advisor.judge().devices().size() < 2 || (!one && request.tensor_split.empty())) return;
+    Change change;
+    change.kind = "split_mode";
+    change.summary = std::string("split over all GPUs by their free memory: without ") +
+                     (one ? "--split-mode none" : "--tensor-split");
+    change.set = {{"split_mode", std::string("layer")}}; // what is asked for is left out: no flag is needed
+    change.request = request;
+    change.request.split_mode.reset();
+    change.request.tensor_split.clear();
+    change.request.main_gpu = 0;
+    advisor.consider(change);
+}
+
 void advise_more_gpus(Advisor& advisor) {
     const std::vector<Device>& devices = advisor.judge().devices();
     if (advisor.base().verdict == Verdict::refused || !can_be_more(advisor, devices)) return;

@@ -67,12 +67,14 @@ Table by_context(const Request& request, Estimator& estimator, std::vector<Line>
         for (const std::uint64_t n_ctx : contexts) {
             line.request.n_ctx = n_ctx;
             const Trial trial = judge.attempt(line.request);
+            note_refusal(table, trial);
             if (on_gpu)
                 row.cells.emplace_back(sized_verdict(trial));
             else
                 row.cells.emplace_back(needed_bytes(trial));
         }
     }
+    if (!lines.empty()) note_slots(table, request, judge.attempt(lines.front().request));
     if (table.kind == "cache_ctx") {
         if (auto note = note_left(lines, judge, contexts.front())) table.notes.push_back(std::move(*note));
     }

@@ -61,7 +61,7 @@ void try_card(const GpuInfo& gpu, const Request& request, Estimator& estimator, 
 }
 
 /// "on one GPU it needs 9.2 GiB: weights 4.3 GiB, ...".
-std::string needed_note(const Trial& trial) {
+std::string needed_note(const Request& request, const Trial& trial) {
     const DeviceMemory& memory = trial.devices.front().memory;
     std::string parts;
     const auto add = [&](std::string_view name, std::uint64_t bytes) {
@@ -76,7 +76,10 @@ std::string needed_note(const Trial& trial) {
     add("draft", memory.draft);
     const std::uint64_t needed = needed_bytes(trial);
     add("driver and process", needed - memory.sum());
-    return "on one GPU it needs " + format_bytes(needed) + parts;
+    const bool divided =
+        request.n_gpu_layers >= 0 || request.n_cpu_moe > 0 || !request.kv_offload || !request.override_tensors.empty();
+    const std::string host = divided ? ", and " + format_bytes(trial.estimate.host.total()) + " of RAM" : "";
+    return "on one GPU it needs " + format_bytes(needed) + parts + host;
 }
 
 TableRow row_of(const Cards& cards) {
@@ -119,7 +122,8 @@ Table gpus_that_hold(const Request& request, Estimator& estimator) {
     for (const Cards& cards : found) table.rows.push_back(row_of(cards));
     table.legend = found.empty() ? "no GPU of the catalog holds it, nor do two or four of one"
                                  : "required: on all GPUs together; headroom: on the fullest one";
-    table.notes.push_back(needed_note(trial));
+    table.notes.push_back(needed_note(request, trial));
+    note_slots(table, request, trial);
     return table;
 }
 

@@ -49,7 +49,7 @@ bool may_save(const Trial& trial, std::uint64_t before, std::uint64_t bytes, Ver
 }
 
 /// The largest quantization that fits, else the largest that fits tightly, if that is wanted.
-std::optional<Fitting> best_fit(const CatalogEntry& entry, Judge& judge, const Request& request) {
+std::optional<Fitting> best_fit(const CatalogEntry& entry, Judge& judge, const Request& request, std::string& refusal) {
     std::optional<Fitting> best;
     std::optional<std::pair<std::uint64_t, Trial>> last;
     for (const Quant& quant : quants_of(judge.estimator(), request)) {
@@ -58,7 +58,10 @@ std::optional<Fitting> best_fit(const CatalogEntry& entry, Judge& judge, const R
         Request tried = request;
         tried.quant = quant.name;
         Trial trial = judge.attempt(tried);
-        if (trial.verdict == Verdict::refused) break; // by its settings, which are the same for all
+        if (trial.verdict == Verdict::refused) { // by its settings, which are the same for all
+            refusal = trial.estimate.refusal.value_or("");
+            break;
+        }
         if (trial.verdict <= goal) {
             const double bits = bits_per_weight(judge.model(), quant.tensor_bytes);
             best = Fitting{entry, quant, judge.model().n_parameters(), bits, trial};
@@ -111,6 +114,7 @@ struct Found {
     std::vector<Fitting> models;
     std::size_t n_tried = 0;
     std::size_t n_impossible = 0;
+    std::string refusal;        ///< by the runtime, of the last one that it refuses
     std::string why_impossible; ///< of the last one
 };
 
@@ -120,7 +124,7 @@ void try_model(const CatalogEntry& entry, const Request& request, const ModelSou
     ++found.n_tried;
     Judge judge(request, estimator);
     try {
-        if (auto fitting = best_fit(entry, judge, request)) found.models.push_back(std::move(*fitting));
+        if (auto fitting = best_fit(entry, judge, request, found.refusal)) found.models.push_back(std::move(*fitting));
     } catch (const Error& error) { // settings or a file type that this model cannot have
         ++found.n_impossible;
         found.why_impossible = error.what();
@@ -175,6 +179,9 @@ Table models_that_fit(const Request& request, const ModelSources& sources) {
     if (std::ranges::any_of(found.models, [](const Fitting& f) { return f.bits < few_bits; }))
         table.notes.emplace_back("quantizations of less than 3 bits lose a lot; --quant q4_k_m looks for models that "
                                  "fit with more");
+    if (!found.refusal.empty())
+        table.notes.push_back(table.subject->runtime + " refuses these settings" +
+                              (found.models.empty() ? ": " : " with some models: ") + found.refusal);
     if (found.n_impossible > 0)
         table.notes.push_back(std::to_string(found.n_impossible) +
                               " models cannot be run like that and are left out, one of them because " +

@@ -1,5 +1,7 @@
 #include "sweep.hpp"
 
+#include <algorithm>
+
 namespace vramfit {
 namespace {
 
@@ -23,6 +25,7 @@ void add_rows(Table& table, Judge& judge, const Request& request, AddFigures add
         if (judge.model().file_type.empty()) tried.quant = quant.name;
         const Trial trial = judge.attempt(tried);
         table.subject->n_ctx = trial.estimate.context.n_ctx;
+        note_refusal(table, trial);
         std::vector<Cell>& cells = table.rows.emplace_back().cells;
         add_cells(cells, quant.name, bits_per_weight(judge.model(), quant.tensor_bytes), quant.tensor_bytes);
         add_figures(trial, cells);
@@ -50,7 +53,8 @@ bool mark_first(Verdict verdict, Table& table) {
 std::string mark_best(Table& table, bool strict) {
     if (mark_first(Verdict::fit, table)) return "* the best quantization that fits";
     if (!strict && mark_first(Verdict::tight, table)) return "* the best quantization, and that fits tightly";
-    return "no quantization fits";
+    const auto tight = [](const TableRow& row) { return row.cells[row.cells.size() - 2] == Cell(Verdict::tight); };
+    return std::ranges::any_of(table.rows, tight) ? "no quantization fits with room to spare" : "no quantization fits";
 }
 
 } // namespace

@@ -25,8 +25,12 @@ std::vector<Quant> quants_of(Estimator& estimator, const Request& request) {
     for (const FileType type : types) {
         if (!request.quant && estimator.quant_refusal(type, imatrix)) continue;
         const std::uint64_t bytes = estimator.tensor_bytes(type, imatrix);
-        // As its makers publish it, a model may be smaller than in types with more bits: they lose to it in everything.
-        if (types.front() == FileType::mxfp4_moe && !quants.empty() && bytes > quants.front().tensor_bytes) continue;
+        // As its makers publish it, a model may be smaller than in types with more bits: they lose to it in everything,
+        // and so do those that save next to nothing.
+        constexpr std::uint64_t least_saving = 20; // a twentieth
+        if (types.front() == FileType::mxfp4_moe && !quants.empty() &&
+            bytes > quants.front().tensor_bytes - quants.front().tensor_bytes / least_saving)
+            continue;
         quants.push_back({std::string(traits(type).name), bytes});
     }
     std::ranges::stable_sort(quants, std::ranges::greater{}, &Quant::tensor_bytes);
@@ -63,6 +67,21 @@ std::int64_t least_headroom(const Trial& trial) {
 SizedVerdict sized_verdict(const Trial& trial) {
     if (trial.verdict == Verdict::refused) return {std::nullopt, trial.verdict};
     return {required_bytes(trial), trial.verdict};
+}
+
+void note_slots(Table& table, const Request& request, const Trial& trial) {
+    const ContextPlan& context = trial.estimate.context;
+    if (!request.parallel || context.n_seqs < 2) return;
+    const std::string slots = std::to_string(context.n_seqs) + " slots ";
+    table.notes.push_back(context.n_stream > 1 ? slots + "divide each context, whose parts are multiples of " +
+                                                     std::to_string(n_cells_pad) + " tokens"
+                                               : slots + "share each context");
+}
+
+void note_refusal(Table& table, const Trial& trial) {
+    if (!trial.estimate.refusal) return;
+    std::string note = table.subject->runtime + " refuses these settings: " + *trial.estimate.refusal;
+    if (std::ranges::find(table.notes, note) == table.notes.end()) table.notes.push_back(std::move(note));
 }
 
 double bits_per_weight(const Model& model, std::uint64_t tensor_bytes) {

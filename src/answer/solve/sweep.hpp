@@ -36,6 +36,12 @@ std::uint64_t required_bytes(const Trial& trial);
 std::int64_t least_headroom(const Trial& trial);
 SizedVerdict sized_verdict(const Trial& trial);
 
+/// Notes what slots that were asked for make of the contexts.
+void note_slots(Table& table, const Request& request, const Trial& trial);
+
+/// Notes once why the runtime refuses what was tried, where it does.
+void note_refusal(Table& table, const Trial& trial);
+
 double bits_per_weight(const Model& model, std::uint64_t tensor_bytes);
 
 /// Does it fit as well as the request wants it to?
