@@ -446,3 +446,16 @@ TEST_CASE("a context of little use does not come first") {
     CHECK(a.suggestions.front().kind != "ctx");
     CHECK(find_kind(a, "quant")->verdict == Verdict::fit);
 }
+
+TEST_CASE("experts on the CPU and smaller weights go together where the computer's memory is short, too") {
+    // GLM 4.5 Air is 92 GiB in Q6_K: 24 and 32 GiB hold it in three bits, most experts in RAM.
+    Request request = question("glm-4.5-air", "q6_k", 16384, "24GB");
+    request.ram = 32 * gib;
+    const Answer a = answer(request);
+    const Suggestion* both = find_kind(a, "n_cpu_moe");
+    REQUIRE(both != nullptr);
+    CHECK(both->verdict == Verdict::fit);
+    REQUIRE(set_value<std::string>(*both, "quant") != nullptr);
+    CHECK(both->request.n_cpu_moe > 0);
+    check_promises(request);
+}

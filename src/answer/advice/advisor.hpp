@@ -117,7 +117,7 @@ void advise_split(Advisor& advisor);
 void advise_more_gpus(Advisor& advisor);
 /// Two changes at once, for where none alone helps that leaves the whole model on the devices.
 void advise_pairs(Advisor& advisor);
-/// The experts on the CPU, and a smaller cache or context beside.
+/// The experts on the CPU, and a smaller cache, context or type of weights beside.
 void advise_expert_pairs(Advisor& advisor);
 
 /// All ideas for an engine that is not llama.cpp.

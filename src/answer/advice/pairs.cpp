@@ -97,6 +97,38 @@ void experts_and_context(Advisor& advisor) {
         keep_experts(advisor, both(experts, context_change(advisor, experts.request, max.fit)));
 }
 
+/// Devices and the computer's memory together, where that is known.
+bool holds_all(const Advisor& advisor, std::uint64_t tensor_bytes) {
+    if (!advisor.base().ram) return true;
+    double sum = static_cast<double>(advisor.base().ram->total);
+    for (const DeviceAnswer& device : advisor.base().devices) sum += static_cast<double>(device.available);
+    return static_cast<double>(tensor_bytes) <= sum;
+}
+
+/// The largest file type that fits with some experts on the CPU: the fewest that the devices need gone.
+bool experts_and_quant(Advisor& advisor, Loss loss) {
+    for (const auto& [type, bytes] : smaller_file_types(advisor, loss)) {
+        if (!holds_all(advisor, bytes)) continue;
+        const auto make = [&, file_type = type](std::uint64_t n_layers) {
+            const Change experts = fewer_experts(advisor, n_layers);
+            return both(experts, quant_change(advisor, experts.request, file_type));
+        };
+        const auto spare = [&](std::uint64_t n) {
+            Trial trial = advisor.judge().attempt(make(n).request);
+            trial.ram.reset();
+            return trial.spare(Verdict::fit);
+        };
+        const auto found = first_that_fits(advisor.request().n_cpu_moe + 1, advisor.model().n_layer(), spare);
+        if (!found) continue;
+        const Change change = make(*found);
+        const Trial trial = advisor.judge().attempt(change.request);
+        if (trial.verdict != Verdict::fit) continue;
+        advisor.keep(change, trial);
+        return true;
+    }
+    return false;
+}
+
 } // namespace
 
 void advise_expert_pairs(Advisor& advisor) {
@@ -105,6 +137,8 @@ void advise_expert_pairs(Advisor& advisor) {
     if (std::ranges::count(advisor.kept(), Verdict::fit, &Suggestion::verdict) > 0) return;
     experts_and_cache(advisor);
     experts_and_context(advisor);
+    if (std::ranges::count(advisor.kept(), Verdict::fit, &Suggestion::verdict) > 0) return;
+    if (!experts_and_quant(advisor, Loss::little)) experts_and_quant(advisor, Loss::much);
 }
 
 void advise_pairs(Advisor& advisor) {
