@@ -89,8 +89,20 @@ std::uint64_t seen_free(const DeviceAnswer& device) {
     return device.available - std::min(device.available, device.overhead);
 }
 
+/// The devices that an engine uses of those that are given, where it was told how many.
+std::vector<Device> used_devices(std::vector<Device> given, const Request& request, const RuntimeProfile& runtime) {
+    if (!runtime.serving || (!request.tensor_parallel && !request.layers_parallel)) return given;
+    const std::size_t used = request.tensor_parallel.value_or(1) * request.layers_parallel.value_or(1);
+    if (used > given.size())
+        throw Error(runtime.name + " is to run on " + std::to_string(used) + " GPUs, and " +
+                    std::to_string(given.size()) + (given.size() == 1 ? " is given" : " are given"));
+    given.resize(used);
+    return given;
+}
+
 /// ggml-cuda/common.cuh, GGML_CUDA_MAX_DEVICES; ggml-vulkan.cpp has the same limit.
 constexpr std::size_t most_of_llama_cpp = 16;
+constexpr std::uint64_t most_slots = 256; // llama-cparams.h, LLAMA_MAX_SEQ
 
 void check_device_count(std::size_t n_devices, const RuntimeProfile& runtime) {
     if (runtime.serving || n_devices <= most_of_llama_cpp) return;
@@ -138,7 +150,7 @@ Judge::Judge(const Request& request, Estimator& estimator)
       runtime_(request.runtime_version ? find_runtime_version(request.runtime, *request.runtime_version)
                                        : find_runtime(request.runtime)),
       companions_(estimator, runtime_),
-      devices_(devices_of_request(request)),
+      devices_(used_devices(devices_of_request(request), request, runtime_)),
       margin_(request.margin.value_or(runtime_.serving ? runtime_.serving->margin : default_margin)) {
     check_device_count(devices_.size(), runtime_);
     if (runtime_.serving) serving_.emplace(estimator.model(), *runtime_.serving);
@@ -192,6 +204,11 @@ Deployment Judge::deployment(const Request& request) const {
     if (request.cache_dtype)
         throw Error(runtime_.id + " has no KV cache of type " + quote(*request.cache_dtype) +
                     "; --cache-type q8_0 would be like it");
+    if (request.tensor_parallel || request.layers_parallel)
+        throw Error(runtime_.id + " has no ranks; --split-mode row or layer would be like them");
+    if (request.parallel > most_slots)
+        throw Error(std::to_string(*request.parallel) + " slots are more than the " + std::to_string(most_slots) +
+                    " that llama.cpp can have");
     if (request.memory_share) throw Error(runtime_.id + " takes no share of a GPU: it takes what it needs");
     Deployment d;
     d.imatrix = request.imatrix;

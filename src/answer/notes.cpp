@@ -210,13 +210,19 @@ void note_wired_limit(Notes& notes, const Judge& judge, const Trial& trial) {
 }
 
 /// What is to be known of an engine that is not llama.cpp.
-void note_serving(Notes& notes, const Judge& judge, const Trial& trial) {
+void note_serving(Notes& notes, const Judge& judge, const Request& request, const Trial& trial) {
     const ServingProfile& engine = *judge.runtime().serving;
     notes.insert(notes.end(), engine.notes.begin(), engine.notes.end());
     if (!judge.model().file_type.empty())
         notes.push_back("sized as the published model in " + trial.deployment.weight_format + ": " + engine.gguf);
     const std::size_t n_devices = judge.devices().size();
-    if (n_devices > 1)
+    const std::size_t n_given = requested_devices(request).size();
+    if (n_given > n_devices)
+        notes.push_back(judge.runtime().name + " uses " + number(n_devices) + " of the " + number(n_given) + " GPUs");
+    if (request.tensor_parallel > 1U && request.layers_parallel > 1U)
+        notes.push_back("tensor and pipeline parallel together are sized as if every matrix were divided among all " +
+                        number(n_devices) + " GPUs");
+    else if (n_devices > 1)
         notes.push_back(number(n_devices) + " GPUs " +
                         (engine.parallel == ServingProfile::Parallel::tensor &&
                                  trial.deployment.placement.split_mode != SplitMode::layer
@@ -268,7 +274,7 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     notes = judge.runtime().version_notes;
     note_context(notes, judge, request, trial, source);
     if (judge.runtime().serving) {
-        note_serving(notes, judge, trial);
+        note_serving(notes, judge, request, trial);
         note_wired_limit(notes, judge, trial);
         note_machine(notes, request);
         return notes;

@@ -56,7 +56,10 @@ std::string serving_command(const Judge& judge, const Request& request) {
         if (value) add(serving_flags(runtime, setting, std::to_string(*value)));
     };
     number("n_ctx", request.n_ctx);
-    if (d.placement.n_devices > 1)
+    if (request.tensor_parallel > 1U && request.layers_parallel > 1U) {
+        number("tensor_parallel", request.tensor_parallel);
+        number("layers_parallel", request.layers_parallel);
+    } else if (d.placement.n_devices > 1)
         number(d.placement.split_mode == SplitMode::layer ? "layers_parallel" : "tensor_parallel",
                d.placement.n_devices);
     if (request.memory_share) add(serving_flags(runtime, "memory_share", share_text(*request.memory_share)));
@@ -64,6 +67,7 @@ std::string serving_command(const Judge& judge, const Request& request) {
         add(serving_flags(runtime, "cache_dtype", runtime.serving->dtype(*request.cache_dtype)->name));
     number("parallel", request.parallel);
     number("n_batch", request.n_batch);
+    if (!request.cuda_graphs) add(serving_flags(runtime, "no_cuda_graphs", ""));
     return text;
 }
 

@@ -110,7 +110,8 @@ Deployment serving_deployment(const Model& model, const RuntimeProfile& runtime,
     d.settings.kv_unified = true;
     d.settings.type_k = d.settings.type_v = d.cache_bytes == 1 ? TensorType::i8 : TensorType::bf16;
     d.placement.n_devices = static_cast<std::uint32_t>(devices.size());
-    d.placement.split_mode = request.split_mode.value_or(SplitMode::row);
+    const bool stages = request.layers_parallel > 1U && request.tensor_parallel.value_or(1) == 1;
+    d.placement.split_mode = stages ? SplitMode::layer : request.split_mode.value_or(SplitMode::row);
     return d;
 }
 

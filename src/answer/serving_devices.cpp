@@ -63,7 +63,7 @@ DeviceAnswer serving_device(const Device& device, const ServingProfile& engine, 
         answer.available = share_of_total(device, share_in_effect(device, engine, request, n_devices));
     add(answer, "process", engine.non_torch);
     if (n_devices > 1) add(answer, "communication", engine.communicator);
-    add(answer, "CUDA graphs", engine.graphs);
+    if (request.cuda_graphs) add(answer, "CUDA graphs", engine.graphs);
     answer.overhead_error = answer.overhead_high - std::min(answer.overhead_high, answer.overhead);
     return answer;
 }

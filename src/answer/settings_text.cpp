@@ -20,6 +20,7 @@ namespace {
 constexpr std::array<std::string_view, 9> cache_types{"f32",  "f16",  "bf16",   "q8_0", "q4_0",
                                                       "q4_1", "q5_0", "iq4_nl", "q5_1"};
 constexpr std::uint64_t most_sequences = 256;        // llama.cpp's LLAMA_MAX_SEQ
+constexpr std::uint64_t most_requests = 65536;       // that an engine serves at once
 constexpr std::uint64_t most_tokens = 0x7FFFFFFF;    // positions are 32-bit signed
 constexpr std::uint64_t most_layers = 1'000'000'000; // "-ngl 999" is habit for "all of them"
 constexpr std::size_t most_devices = 64;
@@ -160,12 +161,17 @@ constexpr std::array settings{
     Setting{"cache-type", Kind::value, [](R& r, const S& s) { r.type_k = r.type_v = cache_type(s); }},
     Setting{"kv-cache-dtype", Kind::value, [](R& r, const S& s) { r.cache_dtype = s.text; }},
     Setting{"gpu-memory-utilization", Kind::value, [](R& r, const S& s) { r.memory_share = memory_share(s); }},
+    Setting{"tensor-parallel", Kind::value, [](R& r, const S& s) { r.tensor_parallel = count(s, 1, most_devices); }},
+    Setting{"pipeline-parallel", Kind::value, [](R& r, const S& s) { r.layers_parallel = count(s, 1, most_devices); }},
+    Setting{"cuda-graphs", Kind::toggle, [](R& r, const S& s) { r.cuda_graphs = is_on(s); }},
     Setting{"flash-attn", Kind::value, [](R& r, const S& s) { r.flash_attn = flash_attention(s); }},
     Setting{"parallel", Kind::value,
             [](R& r, const S& s) {
                 // llama-server's own default, -1: as many as it likes.
                 r.parallel = s.text == "-1" ? std::nullopt : std::optional(count(s, 1, most_sequences));
             }},
+    // Sequences of an engine, which may have more of them than llama.cpp has slots.
+    Setting{"max-num-seqs", Kind::value, [](R& r, const S& s) { r.parallel = count(s, 1, most_requests); }},
     Setting{"kv-unified", Kind::toggle, [](R& r, const S& s) { r.kv_unified = is_on(s); }},
     Setting{"batch-size", Kind::value, [](R& r, const S& s) { r.n_batch = count(s, 1, most_tokens); }},
     Setting{"ubatch-size", Kind::value, [](R& r, const S& s) { r.n_ubatch = count(s, 1, most_tokens); }},

@@ -19,7 +19,7 @@ using nlohmann::json;
 using Texts = RuntimeProfile::Texts;
 
 /// What can be set, under the names that entries use.
-constexpr std::array<std::string_view, 34> settings{"model",
+constexpr std::array<std::string_view, 35> settings{"model",
                                                     "n_ctx",
                                                     "gpu_layers",
                                                     "gpu_layers_all",
@@ -51,6 +51,7 @@ constexpr std::array<std::string_view, 34> settings{"model",
                                                     "cache_type_v_draft",
                                                     "memory_share",
                                                     "cache_dtype",
+                                                    "no_cuda_graphs",
                                                     "tensor_parallel",
                                                     "layers_parallel"};
 

@@ -146,6 +146,19 @@ TEST_CASE("other runtimes' command lines") {
     CHECK(vllm.n_ctx == 32000); // human_readable_int: k is 1000, K is 1024
     CHECK(read("vllm serve Qwen/Qwen3-8B --max-model-len 32K").n_ctx == 32768);
     CHECK_FALSE(read("vllm serve Qwen/Qwen3-8B --max-model-len auto").n_ctx);
+    CHECK(vllm.tensor_parallel == 1U); // as many as nobody says (vllm/config/parallel.py)
+    const Request wide = read("vllm serve Qwen/Qwen3-8B -tp 2 -pp 2 --max-num-seqs 512 --max-num-batched-tokens 8k "
+                              "--enforce-eager");
+    CHECK(wide.tensor_parallel == 2U);
+    CHECK(wide.layers_parallel == 2U);
+    CHECK(wide.parallel == 512U);
+    CHECK(wide.n_batch == 8000U);
+    CHECK_FALSE(wide.cuda_graphs);
+    const Request sglang = read("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 4 "
+                                "--max-running-requests 64 --chunked-prefill-size 4096");
+    CHECK(sglang.tensor_parallel == 4U);
+    CHECK(sglang.parallel == 64U);
+    CHECK(sglang.n_batch == 4096U);
     CHECK(read("vllm serve Qwen/Qwen3-8B-AWQ").quant == "awq");
     CHECK(read("python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B").model == "Qwen/Qwen3-8B");
     CHECK(read("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --context-length 8192").n_ctx == 8192);

@@ -153,6 +153,43 @@ TEST_CASE("the same of runtimes that have llama.cpp inside, in their own words")
     }
 }
 
+TEST_CASE("the same of engines that are not llama.cpp") {
+    std::size_t n_suggestions = 0;
+    for (const char* runtime : {"vllm", "sglang"}) {
+        for (const char* gpu : {"24GB", "2x24GB", "80GB"}) {
+            for (const std::uint64_t n_ctx : {std::uint64_t{4096}, std::uint64_t{131072}}) {
+                for (const bool more : {false, true}) {
+                    Request asked;
+                    asked.model = "llama3.1-8b";
+                    asked.gpus = {gpu};
+                    asked.n_ctx = n_ctx;
+                    asked.runtime = runtime;
+                    if (more) {
+                        asked.parallel = 512;
+                        asked.n_batch = 4096;
+                        asked.cache_dtype = "fp8";
+                        asked.memory_share = 0.8;
+                        asked.cuda_graphs = std::string(runtime) != "vllm";
+                    }
+                    const Answer first = answer(asked);
+                    INFO(first.command);
+                    const Answer again = answer(read_back(first.command, asked));
+                    CHECK(again.command == first.command);
+                    check_same(again, first);
+                    for (const Suggestion& suggestion : first.suggestions) {
+                        INFO(suggestion.command);
+                        const Answer changed = answer(read_back(suggestion.command, suggestion.request));
+                        CHECK(changed.verdict == suggestion.verdict);
+                        check_same(changed, answer(suggestion.request));
+                        ++n_suggestions;
+                    }
+                }
+            }
+        }
+    }
+    CHECK(n_suggestions > 4);
+}
+
 TEST_CASE("flags of a suggestion can be appended to the command") {
     const Request asked = test::llama_8b(131072, "16GB");
     const Answer first = answer(asked);

@@ -165,3 +165,38 @@ TEST_CASE("what an engine does not have is said") {
     llama.memory_share = 0.9;
     CHECK(error_of(llama) == "llama.cpp takes no share of a GPU: it takes what it needs");
 }
+
+TEST_CASE("an engine uses as many GPUs as it is told to") {
+    Request request;
+    request.model = "llama3.1-8b";
+    request.runtime = "vllm";
+    request.n_ctx = 131072;
+    request.gpus = {"2x24GB"};
+    CHECK(answer(request).devices.size() == 2);
+    request.tensor_parallel = 1;
+    const Answer one = answer(request);
+    CHECK(one.devices.size() == 1);
+    CHECK(has_note(one, "vLLM uses 1 of the 2 GPUs"));
+    // 16 GiB of cache beside 15 of weights need both.
+    CHECK(one.verdict == Verdict::oom);
+    const Suggestion* all = find_kind(one, "gpu");
+    REQUIRE(all != nullptr);
+    CHECK(all->flags == std::vector<std::string>{"--tensor-parallel-size", "2"});
+    CHECK(answer(all->request).verdict == all->verdict);
+    request.tensor_parallel = 4;
+    CHECK(error_of(request) == "vLLM is to run on 4 GPUs, and 2 are given");
+    Request llama = llama_8b(8192, "2x24GB");
+    llama.tensor_parallel = 2;
+    CHECK(error_of(llama) == "llama.cpp has no ranks; --split-mode row or layer would be like them");
+}
+
+TEST_CASE("without CUDA graphs vLLM needs what they take no more") {
+    Request request;
+    request.model = "llama3.1-8b";
+    request.runtime = "vllm";
+    request.n_ctx = 8192;
+    request.gpus = {"24GB"};
+    const std::uint64_t with_graphs = answer(request).devices.front().required;
+    request.cuda_graphs = false;
+    CHECK(with_graphs - answer(request).devices.front().required == 512 * mib); // data/runtimes.json, graphs
+}

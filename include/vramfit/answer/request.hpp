@@ -50,8 +50,11 @@ struct Request {
     std::string runtime = "llama.cpp";
     std::optional<std::string> runtime_version; ///< of llama.cpp a build, "b6325"; the newest that is known
     std::optional<TensorType> type_k, type_v;
-    std::optional<std::string> cache_dtype; ///< of the KV cache, as engines name it that are not llama.cpp: "fp8"
-    std::optional<double> memory_share;     ///< of a GPU that such an engine takes, more than 0 and at most 1
+    std::optional<std::string> cache_dtype;       ///< of the KV cache, as engines name it that are not llama.cpp: "fp8"
+    std::optional<double> memory_share;           ///< of a GPU that such an engine takes, more than 0 and at most 1
+    std::optional<std::uint64_t> tensor_parallel; ///< GPUs among which such an engine divides every matrix
+    std::optional<std::uint64_t> layers_parallel; ///< stages of whole layers, each on as many GPUs
+    bool cuda_graphs = true;                      ///< such an engine captures them (vLLM without --enforce-eager)
     std::optional<FlashAttention> flash_attn;
     std::optional<std::uint64_t> parallel; ///< slots
     std::optional<bool> kv_unified;

@@ -47,6 +47,10 @@ void advise_layers(Advisor& advisor) {
     change.flags =
         serving_flags(advisor.runtime(), "layers_parallel", std::to_string(advisor.judge().devices().size()));
     change.request.split_mode = SplitMode::layer;
+    if (change.request.tensor_parallel) {
+        change.request.layers_parallel = advisor.judge().devices().size();
+        change.request.tensor_parallel = 1;
+    }
     advisor.consider(change);
 }
 
@@ -93,10 +97,27 @@ void advise_formats(Advisor& advisor) {
     }
 }
 
+/// The GPUs that are given and not used.
+void advise_given_devices(Advisor& advisor) {
+    const std::size_t given = requested_devices(advisor.request()).size();
+    if (given <= advisor.judge().devices().size()) return;
+    Change change = change_of(advisor, "gpu",
+                              "all " + std::to_string(given) + " GPUs instead of " +
+                                  std::to_string(advisor.judge().devices().size()));
+    change.set = {{"tensor_parallel", std::uint64_t{given}}};
+    change.flags = serving_flags(advisor.runtime(), "tensor_parallel", std::to_string(given));
+    change.request.tensor_parallel = given;
+    change.request.layers_parallel.reset();
+    Judge judge(change.request, advisor.judge().estimator());
+    const Trial trial = judge.attempt(change.request);
+    if (advisor.helps(trial.verdict)) advisor.keep(change, trial, judge);
+}
+
 /// Twice, four times as many of the same GPU.
 void advise_devices(Advisor& advisor) {
     if (engine_of(advisor).parallel == ServingProfile::Parallel::none || advisor.request().gpus.size() != 1) return;
     const std::vector<Device>& devices = advisor.judge().devices();
+    if (requested_devices(advisor.request()).size() > devices.size()) return; // those come first
     const std::string& name = devices.front().name;
     const bool measured = std::ranges::any_of(devices, [](const Device& d) { return d.free.has_value(); });
     if (measured || std::ranges::any_of(devices, [&](const Device& d) { return d.name != name; })) return;
@@ -108,6 +129,8 @@ void advise_devices(Advisor& advisor) {
         const bool tensor = engine_of(advisor).parallel == ServingProfile::Parallel::tensor;
         change.flags = serving_flags(advisor.runtime(), tensor ? "tensor_parallel" : "layers_parallel", n);
         change.request.gpus = {n + "x" + name};
+        change.request.tensor_parallel.reset(); // all of them
+        change.request.layers_parallel.reset();
         // Another judge: the devices are not those of this one.
         Judge judge(change.request, advisor.judge().estimator());
         const Trial trial = judge.attempt(change.request);
@@ -126,6 +149,7 @@ void advise_serving(Advisor& advisor) {
     } else {
         advise_cache_dtype(advisor);
         advise_shorter(advisor);
+        advise_given_devices(advisor);
         advise_formats(advisor);
         advise_devices(advisor);
     }
