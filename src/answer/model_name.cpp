@@ -89,6 +89,12 @@ std::string bare(std::string name, ModelName& result) {
 
 } // namespace
 
+std::string default_ollama_tag(std::string_view name) {
+    const Json& tags = data().at("ollama_tags");
+    const auto found = tags.find(lower(name));
+    return found == tags.end() || name == "source" ? "" : found->get<std::string>();
+}
+
 ModelName take_apart(std::string_view given) {
     ModelName result;
     std::string name(given);

@@ -19,6 +19,9 @@ struct ModelName {
 
 ModelName take_apart(std::string_view given);
 
+/// The tag that Ollama's library has for a name without one; empty where that is not known.
+std::string default_ollama_tag(std::string_view name);
+
 /// A file type that the name of a file ends with: "Q4_K_M" of "x-Q4_K_M.gguf" and of "x-Q4_K_M"; empty where there is
 /// none.
 std::string file_type_of_name(std::string_view file);

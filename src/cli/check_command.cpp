@@ -32,10 +32,14 @@ std::string content_of(const std::string& file, const ByteStream& standard_input
     return text;
 }
 
+bool is_unanswered(const CheckedDeployment& row) { return !row.answer && !row.no_model; }
+
 /// The worst of all: one that was not answered, one that does not fit.
 int exit_code_of(const std::vector<CheckedDeployment>& rows, bool strict) {
-    if (std::ranges::any_of(rows, [](const auto& row) { return !row.answer; })) return exit_error;
+    if (std::ranges::any_of(rows, is_unanswered)) return exit_error;
+    if (std::ranges::all_of(rows, &CheckedDeployment::no_model)) return exit_error; // nothing was checked
     const bool good = std::ranges::all_of(rows, [&](const CheckedDeployment& row) {
+        if (row.no_model) return true;
         const Verdict verdict = row.answer->verdict;
         return verdict == Verdict::fit || (verdict == Verdict::tight && !strict);
     });
@@ -44,9 +48,11 @@ int exit_code_of(const std::vector<CheckedDeployment>& rows, bool strict) {
 
 /// What standard error says of deployments that were not answered.
 std::string remark_of(const std::vector<CheckedDeployment>& rows) {
-    const auto failed = std::ranges::count_if(rows, [](const auto& row) { return !row.answer; });
+    const auto failed = std::ranges::count_if(rows, is_unanswered);
+    if (failed == 0 && std::ranges::all_of(rows, &CheckedDeployment::no_model))
+        return "no deployment names a model; --model says what to check them with";
     if (failed == 0) return "";
-    const auto first = std::ranges::find_if(rows, [](const auto& row) { return !row.answer; });
+    const auto first = std::ranges::find_if(rows, is_unanswered);
     return std::to_string(failed) + " of " + std::to_string(rows.size()) +
            " deployments could not be checked: " + first->file + ":" + std::to_string(first->line) + ": " +
            first->error;

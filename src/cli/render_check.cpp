@@ -28,6 +28,7 @@ const DeviceAnswer* worst(const Answer& answer) {
 }
 
 std::string verdict_of(const CheckedDeployment& row) {
+    if (row.no_model) return "none";
     return row.answer ? std::string(name_of(row.answer->verdict)) : "error";
 }
 
@@ -42,8 +43,8 @@ TextRow text_row(const CheckedDeployment& row) {
     std::string below;
     const auto add = [&](const std::string& text) { below += (below.empty() ? "" : "; ") + text; };
     if (!row.answer) {
-        result.cells = {last_of(where_of(row), widest_where), "", "", "", "", "error"};
-        add(row.error);
+        result.cells = {last_of(where_of(row), widest_where), "", "", "", "", verdict_of(row)};
+        if (!row.error.empty()) add(row.error);
     } else {
         const Answer& answer = *row.answer;
         const DeviceAnswer* const device = worst(answer);
@@ -90,7 +91,7 @@ std::string escaped(std::string_view text, bool property) {
 }
 
 std::string message_of(const CheckedDeployment& row) {
-    if (!row.answer) return row.error;
+    if (!row.answer) return row.no_model ? row.notes.back() : row.error;
     const Answer& answer = *row.answer;
     std::string text = answer.model.id + " " + answer.settings.quant + ", context " +
                        std::to_string(answer.settings.n_ctx) + " on " + gpus_of(answer) + ": " + verdict_of(row);
@@ -106,7 +107,7 @@ Json json_of(const CheckedDeployment& row) {
     Json json{{"file", row.file}, {"line", row.line}, {"name", text_or_null(row.name)}, {"verdict", verdict_of(row)}};
     std::vector<std::string> notes = row.notes;
     if (!row.answer) {
-        json["error"] = row.error;
+        json["error"] = text_or_null(row.error);
         notes.insert(notes.end(), row.request.notes.begin(), row.request.notes.end());
         json["notes"] = notes;
         return json;
@@ -153,7 +154,7 @@ std::string render_check_github(const std::vector<CheckedDeployment>& rows, bool
     std::string text;
     for (const CheckedDeployment& row : rows) {
         std::string_view kind = "error";
-        if (row.answer && row.answer->verdict == Verdict::fit) kind = "notice";
+        if (row.no_model || (row.answer && row.answer->verdict == Verdict::fit)) kind = "notice";
         if (row.answer && row.answer->verdict == Verdict::tight && !strict) kind = "warning";
         text += "::" + std::string(kind) + " file=" + escaped(row.file, true) + ",line=" + std::to_string(row.line) +
                 "::" + escaped((row.name.empty() ? "" : row.name + ": ") + message_of(row), false) + "\n";

@@ -65,7 +65,8 @@ TEST_CASE("services of a compose file") {
     CHECK(rows[1].request.n_ubatch == 256);
     CHECK(rows[1].answer->verdict == Verdict::oom); // more than 40 GiB of weights
     CHECK(rows[2].name == "ollama");
-    CHECK(rows[2].error == "it names no model; give one with --model");
+    CHECK(rows[2].no_model); // Ollama's server loads whatever it is asked for
+    CHECK(rows[2].error.empty());
     CHECK(rows[2].request.n_ctx == 8192);
     CHECK(check("-", "services:\n  a:\n    image: ollama/ollama\n",
                 {{"gpu", "24GB", "--gpu"}, {"model", "llama3.1-8b", "-m"}, {"quant", "q4_k_m", "-q"}})[0]
@@ -213,4 +214,37 @@ TEST_CASE("mistakes in a file are the row's, with their place said once") {
     CHECK(rows[0].error == "-c needs a value");
     CHECK(rows[1].line == 2);
     CHECK(rows[1].error.starts_with("-m: no file \"x.gguf\" here"));
+}
+
+TEST_CASE("a quote that is not closed spoils its own deployment alone") {
+    const auto unit = check("x.service", R"([Service]
+Environment="A=b
+ExecStart=llama-server -hf x/Llama-3.1-8B-GGUF:Q4_K_M -c 8192 -ngl 99
+ExecStart=llama-server -hf "x/Llama-3.1-8B-GGUF -c 8192
+)");
+    REQUIRE(unit.size() == 2);
+    CHECK(unit[0].answer);
+    REQUIRE_FALSE(unit[0].notes.empty());
+    CHECK(unit[0].notes[0] == "Environment= in line 2 does not count: a double quote is not closed");
+    CHECK(unit[1].error == "a double quote is not closed");
+    CHECK(unit[1].line == 4);
+    const auto compose = check("compose.yaml", R"(services:
+  bad:
+    image: ghcr.io/ggml-org/llama.cpp:server
+    command: -m "x.gguf
+  good:
+    image: ghcr.io/ggml-org/llama.cpp:server
+    command: -hf x/Llama-3.1-8B-GGUF:Q4_K_M -c 8192 -ngl 99
+)");
+    REQUIRE(compose.size() == 2);
+    CHECK(compose[0].error == "a double quote is not closed");
+    CHECK(compose[1].answer);
+}
+
+TEST_CASE("a script's own variables are what its commands mean") {
+    const auto rows = check("start.sh", "CTX=16384\nexport LAYERS=99\n"
+                                        "llama-server -hf x/Llama-3.1-8B-GGUF:Q4_K_M -c $CTX -ngl ${LAYERS}\n");
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].request.n_ctx == 16384);
+    CHECK(rows[0].request.n_gpu_layers == 99);
 }

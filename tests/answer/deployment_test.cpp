@@ -115,6 +115,16 @@ TEST_CASE("the program may stand behind others") {
     CHECK(read("podman run --entrypoint llama-cli x/y:latest -m gpt-oss-20b-mxfp4.gguf").runtime == "llama-cli");
 }
 
+TEST_CASE("a name of Ollama's library without a tag") {
+    // Ollama's README: `ollama run gemma3` is the 4B, `llama3.2` the 3B, `mistral` the 7B.
+    CHECK(read("ollama run gemma3").model == "gemma3:4b");
+    CHECK(read("ollama run llama3.2:latest").model == "llama3.2:3b");
+    CHECK(read("ollama run mistral").model == "mistral:7b");
+    CHECK(test::error_of([] {
+              read("ollama run qwen3");
+          }).starts_with("\"qwen3\" is not in Ollama's store here, and says no size; give it one, such as qwen3:"));
+}
+
 TEST_CASE("a name without a type: Q4_K_M, or what the makers publish") {
     CHECK(read("llama-server -hf ggml-org/gpt-oss-20b-GGUF").quant == "MXFP4_MOE");
     CHECK(read("ollama run gpt-oss:20b").quant == "MXFP4_MOE");

@@ -93,3 +93,19 @@ TEST_CASE("check: annotations of GitHub") {
 TEST_CASE("check has its help") {
     CHECK(check("", {"--help"}).out.find("vramfit check compose.yaml --gpu 24GB") != std::string::npos);
 }
+
+TEST_CASE("check: a server without a model is no error, and no answer") {
+    const std::string server = "[Service]\nExecStart=/usr/local/bin/ollama serve\n";
+    const std::string model = "ExecStart=llama-server -hf x/Llama-3.1-8B-GGUF:Q4_K_M -c 8192 -ngl 99\n";
+    const Result both = check(server + model, {"--gpu", "24GB", "--json"});
+    CHECK(both.code == 0);
+    const auto document = nlohmann::json::parse(both.out);
+    CHECK(JsonSchema::of_file("check").errors(document).empty());
+    CHECK(document["deployments"][0]["verdict"] == "none");
+    CHECK(document["deployments"][0]["error"].is_null());
+    CHECK(document["deployments"][1]["verdict"] == "fit");
+    const Result alone = check(server, {"--gpu", "24GB"});
+    CHECK(alone.code == 2);
+    CHECK(alone.err.find("no deployment names a model") != std::string::npos);
+    CHECK(check(server, {"--gpu", "24GB", "-m", "llama3.1-8b", "--quant", "q4_k_m"}).code == 0);
+}

@@ -22,7 +22,8 @@ struct CheckedDeployment {
     std::string name;             ///< of the service, the model; empty where the file gives it none
     Request request;              ///< as far as it could be read
     std::optional<Answer> answer; ///< nothing where the question could not be answered
-    std::string error;            ///< why not
+    std::string error;            ///< why not; empty where there is nothing to answer:
+    bool no_model = false;        ///< a server that loads whatever it is asked for (ollama serve): settings alone
     std::vector<std::string> notes;
 };
 

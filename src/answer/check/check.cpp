@@ -4,6 +4,7 @@
 
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
+#include "vramfit/memory/runtime.hpp"
 
 namespace vramfit {
 namespace {
@@ -19,9 +20,16 @@ CheckedDeployment checked(FoundDeployment found, const std::string& file, const 
     result.name = std::move(found.name);
     result.notes = std::move(found.notes);
     found.text.options = options;
+    result.error = std::move(found.error);
+    if (!result.error.empty()) return result;
     try {
         result.request = request_of(found.text, sources);
         result.request.use_environment = use_environment;
+        result.no_model = result.request.model.empty() && find_runtime(result.request.runtime).id == "ollama";
+        if (result.no_model) {
+            result.notes.emplace_back("a server that loads whatever is asked for: --model says what to check it with");
+            return result;
+        }
         if (result.request.model.empty()) throw Error("it names no model; give one with --model");
         result.answer = answer(result.request, sources);
     } catch (const Error& error) {

@@ -81,19 +81,29 @@ std::string without_comment_lines(const std::string& text) {
     return result;
 }
 
+/// Entrypoint and command of a compose file's service, or its image's.
+std::vector<std::string> words_of_service(const YamlNode& service, const Environment& environment) {
+    std::vector<std::string> words = words_of(service.find("entrypoint"), environment);
+    const std::vector<std::string> command = words_of(service.find("command"), environment);
+    if (words.empty()) return command_of_image(expanded(service.text_of("image"), environment), command);
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+}
+
 } // namespace
 
 FoundDeployments in_compose(std::string_view text, const std::string& file, const Environment& environment) {
     FoundDeployments found;
     const auto root = parsed(text, file);
     for (const auto& [name, service] : maps_under(*root, "services")) {
-        std::vector<std::string> words = words_of(service->find("entrypoint"), environment);
-        const auto command = words_of(service->find("command"), environment);
-        const bool own_entry = !words.empty();
-        words.insert(words.end(), command.begin(), command.end());
-        if (!own_entry) words = command_of_image(expanded(service->text_of("image"), environment), command);
-        if (!has_runtime_command(words)) continue;
         FoundDeployment deployment;
+        std::vector<std::string> words;
+        try {
+            words = words_of_service(*service, environment);
+        } catch (const Error& error) { // that service's alone
+            deployment.error = error.what();
+        }
+        if (deployment.error.empty() && !has_runtime_command(words)) continue;
         deployment.name = name;
         deployment.line = line_of(*service, {"command", "entrypoint", "image"});
         deployment.text.command = std::move(words);
@@ -128,7 +138,7 @@ FoundDeployments in_llama_swap(std::string_view text, const std::string& file, c
         deployment.name = name;
         deployment.line = cmd->line;
         deployment.text.where = place(file, deployment.line);
-        deployment.text.command = shell_words(command);
+        set_command(deployment, command);
         deployment.text.environment = environment_of(variables_of(model->find("env"), environment));
         found.push_back(std::move(deployment));
     }

@@ -1,5 +1,7 @@
 #include "found_deployment.hpp"
 
+#include "vramfit/base/error.hpp"
+#include "vramfit/base/shell_words.hpp"
 #include "vramfit/base/text.hpp"
 
 #include <algorithm>
@@ -92,6 +94,14 @@ std::string expanded(std::string_view text, const Environment& environment) {
         i = braces ? end : end - 1;
     }
     return result;
+}
+
+void set_command(FoundDeployment& deployment, const std::string& command) {
+    try {
+        deployment.text.command = shell_words(command);
+    } catch (const Error& error) {
+        deployment.error = error.what();
+    }
 }
 
 std::vector<FileLine> file_lines(std::string_view text) {

@@ -16,6 +16,7 @@ struct FoundDeployment {
     std::size_t line = 0; ///< from 1
     DeploymentText text;
     std::vector<std::string> notes = {};
+    std::string error = {}; ///< why the command cannot be read; empty: it can
 };
 
 using FoundDeployments = std::vector<FoundDeployment>;
@@ -50,6 +51,9 @@ FoundDeployments find_deployments(std::string_view text, const std::string& file
 /// `text` with "${NAME}", "${NAME:-default}" and "$NAME" replaced by what `environment` has; "$$" is a dollar. What it
 /// has not stays as it is.
 std::string expanded(std::string_view text, const Environment& environment);
+
+/// The words of the command as a shell reads them, or why it cannot.
+void set_command(FoundDeployment& deployment, const std::string& command);
 
 /// Line by line, numbered from 1.
 struct FileLine {

@@ -1,5 +1,6 @@
 #include "found_deployment.hpp"
 
+#include "answer/deployment/command_words.hpp"
 #include "model/json_lines.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
@@ -7,6 +8,8 @@
 #include "vramfit/base/text.hpp"
 
 #include <nlohmann/json.hpp>
+
+#include <map>
 
 namespace vramfit {
 namespace {
@@ -107,11 +110,33 @@ FoundDeployments in_modelfile(std::string_view text, const std::string& file) {
     return {deployment};
 }
 
+namespace {
+
+/// Keeps "A=B", "export A=B": a command that is nothing but assignments. Whether it was one.
+bool note_variables(const std::vector<std::string>& words, std::map<std::string, std::string, std::less<>>& variables) {
+    const bool exported = !words.empty() && words.front() == "export";
+    if (words.size() == (exported ? 1 : 0)) return false;
+    for (std::size_t i = exported ? 1 : 0; i < words.size(); ++i)
+        if (!assignment(words[i])) return false;
+    for (std::size_t i = exported ? 1 : 0; i < words.size(); ++i) {
+        auto said = assignment(words[i]);
+        variables[said->first] = said->second;
+    }
+    return true;
+}
+
+} // namespace
+
 FoundDeployments in_script(std::string_view text, const std::string& file) {
     FoundDeployments found;
     // A command is cut from the text by its line and those that a backslash joins to it.
     std::string command;
     std::size_t first = 0;
+    std::map<std::string, std::string, std::less<>> variables;
+    const Environment environment = [&variables](std::string_view name) -> std::optional<std::string> {
+        const auto known = variables.find(name);
+        return known == variables.end() ? std::nullopt : std::optional(known->second);
+    };
     for (const FileLine& line : file_lines(text)) {
         if (command.empty()) first = line.number;
         command += std::string(line.text) + "\n";
@@ -120,6 +145,8 @@ FoundDeployments in_script(std::string_view text, const std::string& file) {
         if (content.ends_with('\\')) continue;
         try {
             for (auto& words : shell_commands(command)) {
+                if (note_variables(words, variables)) continue;
+                for (std::string& word : words) word = expanded(word, environment);
                 if (!has_runtime_command(words)) continue;
                 FoundDeployment deployment;
                 deployment.line = first;

@@ -87,8 +87,12 @@ FoundDeployments in_unit(std::string_view text, const std::string& file) {
         const auto entry = entry_of(line);
         if (!entry || section != "Service") continue;
         if (entry->first == "Environment") {
-            for (const std::string& word : shell_words(entry->second))
-                if (auto said = assignment(word)) variables[said->first] = said->second;
+            try {
+                for (const std::string& word : shell_words(entry->second))
+                    if (auto said = assignment(word)) variables[said->first] = said->second;
+            } catch (const Error& error) {
+                notes.push_back("Environment= in line " + std::to_string(number) + " does not count: " + error.what());
+            }
         } else if (entry->first == "EnvironmentFile") {
             notes.emplace_back("EnvironmentFile= is not read: its variables do not count");
         } else if (entry->first == "ExecStart" && !entry->second.empty()) {
@@ -105,10 +109,11 @@ FoundDeployments in_unit(std::string_view text, const std::string& file) {
         FoundDeployment deployment;
         deployment.line = number;
         deployment.text.where = place(file, number);
-        deployment.text.command = shell_words(expanded(plain, environment));
+        set_command(deployment, expanded(plain, environment));
         deployment.text.environment = environment;
         deployment.notes = notes;
-        if (has_runtime_command(deployment.text.command)) found.push_back(std::move(deployment));
+        if (!deployment.error.empty() || has_runtime_command(deployment.text.command))
+            found.push_back(std::move(deployment));
     }
     return found;
 }

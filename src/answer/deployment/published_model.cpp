@@ -2,6 +2,7 @@
 
 #include "answer/model_name.hpp"
 
+#include "vramfit/base/embedded_data.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
@@ -89,6 +90,21 @@ PublishedModel file(const std::string& text, const ModelSources& sources) {
     return {text, std::nullopt, ""};
 }
 
+/// "qwen3:0.6b", "qwen3:1.7b": the first few models of the catalog that a name without a size may mean.
+std::vector<std::string> sizes_of(const std::string& name) {
+    constexpr std::size_t most = 3;
+    std::vector<std::string> sizes;
+    if (name.find(':') != std::string::npos) return sizes;
+    const std::string front = lower(name) + "-";
+    for (const embedded::Entry& entry : embedded::models()) {
+        const std::string_view rest = entry.id.starts_with(front) ? entry.id.substr(front.size()) : "";
+        if (rest.empty() || rest.front() < '0' || rest.front() > '9') continue;
+        sizes.push_back(name + ":" + std::string(rest));
+        if (sizes.size() == most) break;
+    }
+    return sizes;
+}
+
 /// Tags of Ollama's library carry the type at their end: "8b-instruct-q8_0".
 PublishedModel of_ollama(const std::string& text, const ModelSources& sources) {
     if (exists(text) && text.find('/') != std::string::npos) return {text, std::nullopt, ""};
@@ -100,8 +116,13 @@ PublishedModel of_ollama(const std::string& text, const ModelSources& sources) {
         return find_published(text.substr(text.find('/') + 1), "gguf_repository", sources);
     std::string name = text;
     if (name.ends_with(":latest")) name.resize(name.size() - std::string_view(":latest").size());
+    if (const std::string tag = default_ollama_tag(name); !tag.empty()) name += ":" + tag;
     PublishedModel model = by_name(text, name, "", true, " is not in Ollama's store here:", sources);
-    if (model.note.empty()) model.name = "ollama:" + text; // whose error says where the store is
+    if (!model.note.empty()) return model;
+    if (const std::vector<std::string> sizes = sizes_of(name); !sizes.empty())
+        throw Error(quote(text) + " is not in Ollama's store here, and says no size; give it one, such as " +
+                    enumerated(sizes, "or"));
+    model.name = "ollama:" + text; // whose error says where the store is
     return model;
 }
 
