@@ -281,6 +281,7 @@ void Judge::serve(const Request& request, Trial& trial) {
     for (std::size_t i = 0; i < devices_.size(); ++i)
         trial.estimate.devices[i].compute += kept_for_activations(trial.devices[i], engine, request, devices_.size());
     if (!trial.estimate.refusal) trial.estimate.refusal = startup_refusal(devices_, engine, request);
+    if (!trial.estimate.refusal) trial.estimate.refusal = refusal_above_trained(engine, request, model());
     fill_in(trial);
     trial.serving = serving_answer(*serving_, engine, trial.deployment, trial.devices);
 }

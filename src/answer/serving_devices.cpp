@@ -120,6 +120,16 @@ std::optional<std::string> startup_refusal(const std::vector<Device>& devices, c
     return std::nullopt;
 }
 
+std::optional<std::string> refusal_above_trained(const ServingProfile& engine, const Request& request,
+                                                 const Model& model) {
+    const std::uint64_t trained = model.n_ctx_train();
+    const std::uint64_t n_ctx = request.n_ctx.value_or(0);
+    if (trained == 0 || n_ctx <= trained) return std::nullopt;
+    std::string message =
+        engine.message("above_trained", {{"n_ctx", std::to_string(n_ctx)}, {"trained", std::to_string(trained)}});
+    return message.empty() ? std::nullopt : std::optional(std::move(message));
+}
+
 std::optional<ServingAnswer> serving_answer(const ServingEstimator& serving, const ServingProfile& engine,
                                             const Deployment& deployment, const std::vector<DeviceAnswer>& devices) {
     if (engine.cache.rule == CacheRule::growing) return std::nullopt;

@@ -30,6 +30,10 @@ double startable_share(const std::vector<Device>& devices, const Request& reques
 std::optional<std::string> startup_refusal(const std::vector<Device>& devices, const ServingProfile& engine,
                                            const Request& request);
 
+/// Why the engine refuses a context that the model was not trained for, or nothing.
+std::optional<std::string> refusal_above_trained(const ServingProfile& engine, const Request& request,
+                                                 const Model& model);
+
 /// What the caches hold, of devices that were filled in.
 std::optional<ServingAnswer> serving_answer(const ServingEstimator& serving, const ServingProfile& engine,
                                             const Deployment& deployment, const std::vector<DeviceAnswer>& devices);

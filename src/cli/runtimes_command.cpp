@@ -6,6 +6,8 @@
 #include "vramfit/base/text.hpp"
 #include "vramfit/memory/runtime.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -95,18 +97,56 @@ std::string reserve_rule(const RuntimeProfile& p) {
     return "all of it as the model loads";
 }
 
+using Rules = std::vector<std::array<std::string, 3>>;
+
+std::string share_rule(const ServingProfile& engine) {
+    switch (engine.budget) {
+    case ServingProfile::Budget::share: return fmt::format("{:g} of the card, for everything", engine.share);
+    case ServingProfile::Budget::static_share:
+        return "of what is free at the start, for weights and cache: by the size of the card";
+    case ServingProfile::Budget::all: break;
+    }
+    return "";
+}
+
+std::string tokens_rule(const CacheRules& cache) {
+    switch (cache.rule) {
+    case CacheRule::paged: return "blocks of " + number(cache.block) + " tokens";
+    case CacheRule::token_pool: return "a pool of single tokens";
+    case CacheRule::growing: break;
+    }
+    return "grows in steps of " + number(cache.block) + (cache.block == 1 ? " token" : " tokens");
+}
+
+std::string typical_rule(const TypicalBytes& part) {
+    return format_mib(part.value) + ", " + format_mib(part.low) + " to " + format_mib(part.high) + " seen";
+}
+
+void add_engine_rules(Rules& rules, const ServingProfile& engine) {
+    const auto add = [&](const char* name, const std::string& rule, const char* part) {
+        if (!rule.empty()) rules.push_back({name, rule, part});
+    };
+    add("share", share_rule(engine), "share");
+    add("cache", tokens_rule(engine.cache), "cache");
+    if (engine.graphs.high > 0) add("graphs", typical_rule(engine.graphs), "graphs");
+    if (engine.non_torch.high > 0) add("process", typical_rule(engine.non_torch), "non_torch");
+    if (engine.communicator.high > 0)
+        add("several", typical_rule(engine.communicator) + ", with several GPUs", "communicator");
+}
+
 /// Rules as a person reads them: name, sentence, and the part of the entry whose source it has.
-std::vector<std::array<std::string, 3>> rules_of(const RuntimeProfile& p) {
-    std::vector<std::array<std::string, 3>> rules{{"context", context_rule(p), "context"},
-                                                  {"memory", reserve_rule(p), "context"},
-                                                  {"slots", slots_rule(p), "slots"},
-                                                  {"batch", batch_rule(p), "batch"}};
+Rules rules_of(const RuntimeProfile& p) {
+    Rules rules{{"context", context_rule(p), "context"},
+                {"memory", reserve_rule(p), "context"},
+                {"slots", slots_rule(p), "slots"},
+                {"batch", batch_rule(p), "batch"}};
     if (!p.cache_types.empty()) rules.push_back({"KV types", cache_rule(p), "cache_types"});
     if (p.serving) {
         std::vector<std::string> dtypes;
         for (const CacheDtype& dtype : p.serving->dtypes) dtypes.push_back(dtype.name);
         rules.push_back({"KV types", enumerated(dtypes, "and"), "dtypes"});
         rules.push_back({"weights", enumerated(p.serving->formats, "and"), "weights"});
+        add_engine_rules(rules, *p.serving);
         return rules;
     }
     rules.push_back({"attention", attention_rule(p), "attention"});

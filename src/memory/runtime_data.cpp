@@ -186,6 +186,9 @@ void read_failures(RuntimeProfile& p, const json& failures) {
 void read_sources(RuntimeProfile& p, const json& entry) {
     for (const auto& [part, rule] : entry.items()) {
         if (rule.is_object() && rule.contains("source")) p.sources.emplace(part, rule["source"].get<std::string>());
+        constexpr std::string_view end = "_source"; // of a rule that is no object
+        if (part.ends_with(end) && rule.is_string())
+            p.sources.emplace(part.substr(0, part.size() - end.size()), rule.get<std::string>());
     }
 }
 

@@ -131,6 +131,17 @@ TEST_CASE("a name without a type: Q4_K_M, or what the makers publish") {
     CHECK(read("ollama run llama3.1:8b").quant == "Q4_K_M");
 }
 
+TEST_CASE("variables of Ollama's server as it reads them") {
+    // envconfig/config.go: bytes on every GPU; a type that it does not have is f16 to it; Go's words for true and false.
+    const Request ollama = read("OLLAMA_GPU_OVERHEAD=536870912 OLLAMA_FLASH_ATTENTION=T OLLAMA_KV_CACHE_TYPE=q5_1 "
+                                "ollama run llama3.1:8b");
+    CHECK(ollama.reserve == 536870912U);
+    CHECK(ollama.flash_attn == FlashAttention::on);
+    CHECK_FALSE(ollama.type_k);
+    CHECK(notes(ollama, "not understood, and not counted, though it may change memory: OLLAMA_KV_CACHE_TYPE"));
+    CHECK_FALSE(read("OLLAMA_GPU_OVERHEAD=0 ollama run llama3.1:8b").reserve);
+}
+
 TEST_CASE("zero is no number of Ollama's: it chooses by itself") {
     const Request ollama = read("OLLAMA_CONTEXT_LENGTH=0 OLLAMA_NUM_PARALLEL=0 ollama run llama3.1:8b");
     CHECK_FALSE(ollama.n_ctx);

@@ -200,3 +200,21 @@ TEST_CASE("without CUDA graphs vLLM needs what they take no more") {
     request.cuda_graphs = false;
     CHECK(with_graphs - answer(request).devices.front().required == 512 * mib); // data/runtimes.json, graphs
 }
+
+TEST_CASE("vLLM refuses more context than the model was trained for, the others do not") {
+    Request request;
+    request.model = "llama3.1-8b";
+    request.runtime = "vllm";
+    request.n_ctx = 262144;
+    request.gpus = {"80GB"};
+    const Answer a = answer(request);
+    CHECK(a.verdict == Verdict::refused);
+    REQUIRE(a.failure);
+    CHECK(a.failure->message.starts_with("User-specified max_model_len (262144) is greater than the derived"));
+    const Suggestion* trained = find_kind(a, "ctx");
+    REQUIRE(trained != nullptr);
+    CHECK(trained->flags == std::vector<std::string>{"--max-model-len", "131072"});
+    CHECK(trained->verdict == Verdict::fit);
+    request.runtime = "sglang";
+    CHECK(answer(request).verdict != Verdict::refused);
+}

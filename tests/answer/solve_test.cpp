@@ -248,6 +248,8 @@ TEST_CASE("what is left open too far, or contradicts itself, is an error") {
     automatic.gpus = {"24GB"};
     automatic.n_gpu_layers = gpu_layers_auto;
     CHECK(contains(test::error_of([&] { solve(automatic); }), "--gpu-layers auto places one deployment"));
+    automatic.gpus.clear();
+    CHECK(contains(test::error_of([&] { solve(automatic); }), "give one, such as --gpu 24GB, or --gpu auto"));
     Request filtered = llama_8b(4096, "24GB");
     filtered.models.moe = true;
     CHECK(contains(test::error_of([&] { solve(filtered); }), "choose between models"));

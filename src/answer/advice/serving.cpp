@@ -83,6 +83,18 @@ void advise_shorter(Advisor& advisor) {
     advisor.consider(change);
 }
 
+/// What the model was trained for, where more is refused.
+void advise_trained(Advisor& advisor) {
+    const std::uint64_t trained = advisor.model().n_ctx_train();
+    const std::uint64_t asked = advisor.request().n_ctx.value_or(0);
+    if (trained == 0 || asked <= trained) return;
+    Change change = change_of(advisor, "ctx", "the context of " + std::to_string(trained) + " that it was trained for");
+    change.set = {{"n_ctx", trained}};
+    change.flags = serving_flags(advisor.runtime(), "n_ctx", std::to_string(trained));
+    change.request.n_ctx = trained;
+    advisor.consider(change);
+}
+
 void advise_formats(Advisor& advisor) {
     std::uint64_t last = advisor.base().estimate.tensor_bytes;
     for (const std::string& id : engine_of(advisor).advised) {
@@ -145,6 +157,7 @@ void advise_devices(Advisor& advisor) {
 void advise_serving(Advisor& advisor) {
     advise_share(advisor);
     if (advisor.base().verdict == Verdict::refused) {
+        advise_trained(advisor);
         advise_layers(advisor);
     } else {
         advise_cache_dtype(advisor);

@@ -17,6 +17,9 @@ bool is_filtered(const ModelFilter& filter) {
 
 /// Throws Error for what means one deployment alone, where many are tried.
 void check_table(const Request& request) {
+    if (request.n_gpu_layers == gpu_layers_auto && request.gpus.empty())
+        throw Error("--gpu-layers auto places a deployment on a GPU: give one, such as --gpu 24GB, or --gpu auto for "
+                    "this machine's");
     if (request.n_gpu_layers == gpu_layers_auto)
         throw Error("--gpu-layers auto places one deployment: give it model, quantization and GPU, and no table");
     if (request.table && request.n_ctx) throw Error("a table has its own contexts: leave --ctx or --table out");
