@@ -98,11 +98,13 @@ std::string file_of(const std::string& name, const char* placeholder) {
     return names_a_file(name) ? shell_word(name) : placeholder;
 }
 
-void add_companions(Line& line, const Request& request) {
-    if (request.projector) {
+void add_companions(Line& line, const Request& request, bool from_repository) {
+    // llama.cpp takes a repository's projector along by itself (common/arg.cpp, mmproj_auto).
+    const bool along = from_repository && request.projector == "auto";
+    if (request.projector && !along) {
         line.value("mmproj", file_of(*request.projector, "MMPROJ.gguf"));
-        line.bare("no_mmproj", !request.projector_offload);
     }
+    if (request.projector) line.bare("no_mmproj", !request.projector_offload);
     if (request.draft) {
         const DraftRequest& draft = *request.draft;
         line.value("model_draft", file_of(draft.model, "DRAFT.gguf"));
@@ -126,6 +128,10 @@ void add_gpu_layers(Line& line, const Judge& judge, const Request& request) {
 
 } // namespace
 
+bool is_as_said(const Request& request, std::string_view kind) {
+    return request.said_model && request.said_model->kind == kind && request.said_model->quant == request.quant;
+}
+
 std::string gpu_layers_text(const Model& model, std::int64_t n_gpu_layers) {
     if (n_gpu_layers >= 0) return std::to_string(n_gpu_layers);
     return std::to_string(std::int64_t{model.n_block()} < common_all ? common_all : safe_all);
@@ -142,6 +148,7 @@ std::string flash_attn_text(FlashAttention flash_attn) {
 
 std::string model_file(const RuntimeProfile& runtime, const Model& model, const Request& request) {
     if (!runtime.takes_files) return model_name(request);
+    if (is_as_said(request, "file")) return shell_word(request.said_model->text);
     const bool is_that_file = model.source == "gguf" && !model.file_type.empty() && request.model != "-";
     return is_that_file ? shell_word(request.model) : "MODEL.gguf";
 }
@@ -159,7 +166,13 @@ Command command_of(const Judge& judge, const Request& request, const std::string
         return command;
     }
     Line line(runtime, file);
-    if (runtime.can_set("model")) line.value("model", file);
+    // The file of a change is another one.
+    const bool from_repository = runtime.can_set("hf_repo") && is_as_said(request, "gguf_repository") &&
+                                 file == model_file(runtime, judge.model(), request);
+    if (from_repository)
+        line.value("hf_repo", shell_word(request.said_model->text));
+    else if (runtime.can_set("model"))
+        line.value("model", file);
     line.number("n_ctx", request.n_ctx);
     add_gpu_layers(line, judge, request);
     if (!request.tensor_split.empty()) line.value("tensor_split", shares_text(request.tensor_split));
@@ -181,7 +194,7 @@ Command command_of(const Judge& judge, const Request& request, const std::string
     line.bare("swa_full", request.swa_full);
     line.bare("embeddings", request.embeddings);
     line.bare("mtp", request.mtp);
-    add_companions(line, request);
+    add_companions(line, request, from_repository);
     return line.command();
 }
 

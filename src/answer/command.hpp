@@ -3,6 +3,7 @@
 #include "judge.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vramfit {
@@ -11,7 +12,10 @@ namespace vramfit {
 std::string gpu_layers_text(const Model& model, std::int64_t n_gpu_layers);
 std::string flash_attn_text(FlashAttention flash_attn);
 
-/// The name of the model's file on a command line: the file that was read, or "MODEL.gguf", with the file type where
+/// Is the model the one that a command line named, by a name of that kind?
+bool is_as_said(const Request& request, std::string_view kind);
+
+/// The name of the model's file on a command line: the file that was read or named, or "MODEL.gguf", with the file type where
 /// that is the news ("MODEL-Q3_K_M.gguf").
 /// A runtime that knows models by name is given the name.
 std::string model_file(const RuntimeProfile& runtime, const Model& model, const Request& request);

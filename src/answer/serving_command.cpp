@@ -1,6 +1,8 @@
 #include "serving_command.hpp"
 
+#include "command.hpp"
 #include "serving_text.hpp"
+#include "vramfit/base/shell_words.hpp"
 #include "vramfit/base/text.hpp"
 #include "vramfit/model/catalog.hpp"
 #include "vramfit/model/weight_format.hpp"
@@ -48,7 +50,8 @@ std::string serving_command(const Judge& judge, const Request& request) {
     const auto add = [&](const std::vector<std::string>& words) {
         for (const std::string& word : words) text += ' ' + word;
     };
-    const std::string name = checkpoint_name(judge, d.weight_format);
+    const bool as_said = is_as_said(request, "repository");
+    const std::string name = as_said ? shell_word(request.said_model->text) : checkpoint_name(judge, d.weight_format);
     const std::vector<std::string> model = serving_flags(runtime, "model", name);
     add(model.empty() ? std::vector{name} : model);
     add(format_flags(runtime, d.weight_format));

@@ -19,7 +19,8 @@ using nlohmann::json;
 using Texts = RuntimeProfile::Texts;
 
 /// What can be set, under the names that entries use.
-constexpr std::array<std::string_view, 35> settings{"model",
+constexpr std::array<std::string_view, 36> settings{"model",
+                                                    "hf_repo",
                                                     "n_ctx",
                                                     "gpu_layers",
                                                     "gpu_layers_all",

@@ -131,6 +131,29 @@ TEST_CASE("a name without a type: Q4_K_M, or what the makers publish") {
     CHECK(read("ollama run llama3.1:8b").quant == "Q4_K_M");
 }
 
+TEST_CASE("the command that is printed names the model as the command that was read") {
+    const auto printed = [](const std::string& command) {
+        Request request = read(command);
+        request.gpus = {"24GB"};
+        return answer(request).command;
+    };
+    CHECK(printed("llama-server -m models/Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf -c 8192 -ngl 99") ==
+          "llama-server -m models/Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf -c 8192 -ngl 99");
+    CHECK(printed("llama-server -hf bartowski/Meta-Llama-3.1-8B-Instruct-GGUF:Q5_K_M -c 8192 -ngl 99") ==
+          "llama-server -hf bartowski/Meta-Llama-3.1-8B-Instruct-GGUF:Q5_K_M -c 8192 -ngl 99");
+    CHECK(printed("llama-server -hf ggml-org/gemma-3-4b-it-GGUF -c 8192 -ngl 99") ==
+          "llama-server -hf ggml-org/gemma-3-4b-it-GGUF -c 8192 -ngl 99");
+    CHECK(printed("vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 16384") ==
+          "vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 16384");
+    // A change of the weights is another file.
+    Request large = read("llama-server -m Meta-Llama-3.1-8B-Instruct-Q8_0.gguf -c 8192 -ngl 99");
+    large.gpus = {"9GB"};
+    const Answer answered = answer(large);
+    const auto smaller = std::ranges::find(answered.suggestions, "quant", &Suggestion::kind);
+    REQUIRE(smaller != answered.suggestions.end());
+    CHECK(smaller->command.find("-m MODEL-Q") != std::string::npos);
+}
+
 TEST_CASE("variables of Ollama's server as it reads them") {
     // envconfig/config.go: bytes on every GPU; a type that it does not have is f16 to it; Go's words for true and false.
     const Request ollama = read("OLLAMA_GPU_OVERHEAD=536870912 OLLAMA_FLASH_ATTENTION=T OLLAMA_KV_CACHE_TYPE=q5_1 "

@@ -38,9 +38,17 @@ struct ModelFilter {
     ModelOrder order = ModelOrder::parameters;
 };
 
+/// The model's name as a runtime's command line had it, for commands that are printed.
+struct SaidModel {
+    std::string text;                 ///< "bartowski/X-GGUF:Q4_K_M", "/models/x.gguf"
+    std::string kind;                 ///< "file", "gguf_repository", "repository": see data/command_lines
+    std::optional<std::string> quant; ///< that goes with the name: with another one it is another name
+};
+
 /// A question as a person asks it: names as typed, and only what was said. What was left out takes the runtime's default.
 struct Request {
     std::string model;
+    std::optional<SaidModel> said_model;
     std::optional<std::string> quant;
     std::optional<std::uint64_t> n_ctx;   ///< tokens; 0: what the model was trained for
     std::vector<std::string> gpus;        ///< each a size, a name, or "N x" one of them

@@ -88,6 +88,7 @@ Change sibling_change(const Advisor& advisor, const std::string& id) {
     change.set = {{"model", id}};
     change.request = advisor.request();
     change.request.model = id;
+    change.request.said_model.reset();
     change.file = advisor.runtime().takes_files ? id + "-" + std::string(traits(type).name) + ".gguf"
                                                 : model_file(advisor.runtime(), change.request, type);
     if (advisor.runtime().can_set("model")) change.write(advisor.runtime(), "model", change.file);

@@ -33,6 +33,10 @@ public:
             for (const ReadSetting& setting : layer) settings.push_back(setting.said);
             apply_settings(request, settings);
         }
+        if (said_model_ && request.model == resolved_model_) {
+            request.said_model = said_model_;
+            request.said_model->quant = request.quant;
+        }
         if (request.draft && request.draft->model.empty()) request.draft.reset(); // of a draft that nobody asks for
         request.notes = std::move(notes_);
         return request;
@@ -182,7 +186,9 @@ private:
         Layer found;
         if (ReadSetting* const model = strongest("model")) {
             const bool downloads = model->names == "gguf_repository";
+            said_model_ = SaidModel{model->said.text, model->names, std::nullopt};
             const PublishedModel published = resolve(*model);
+            resolved_model_ = published.name;
             if (published.quant) found.push_back({{"quant", *published.quant, model->said.where}});
             // llama.cpp takes the repository's projector along (common/arg.cpp, mmproj_auto).
             if (downloads && has_projector(published.name)) found.push_back({{"mmproj", "auto", model->said.where}});
@@ -232,6 +238,8 @@ private:
     std::optional<RuntimeCommand> command_;
     std::vector<Layer> layers_;
     std::vector<std::string> notes_;
+    std::optional<SaidModel> said_model_; ///< of a command, and what it was taken for
+    std::string resolved_model_;
 };
 
 } // namespace
