@@ -89,6 +89,20 @@ std::uint64_t seen_free(const DeviceAnswer& device) {
     return device.available - std::min(device.available, device.overhead);
 }
 
+/// The devices that the runtime sees, in its order.
+std::vector<Device> seen_devices(const std::vector<Device>& given, const Request& request) {
+    if (request.visible_devices.empty()) return given;
+    std::vector<Device> seen;
+    for (const std::uint32_t index : request.visible_devices) {
+        if (index >= given.size())
+            throw Error("the command runs on GPU " + std::to_string(index) + ", and there " +
+                        (given.size() == 1 ? "is one GPU" : "are " + std::to_string(given.size()) + " GPUs") +
+                        ", numbered from 0");
+        seen.push_back(given[index]);
+    }
+    return seen;
+}
+
 /// The devices that an engine uses of those that are given, where it was told how many.
 std::vector<Device> used_devices(std::vector<Device> given, const Request& request, const RuntimeProfile& runtime) {
     if (!runtime.serving || (!request.tensor_parallel && !request.layers_parallel)) return given;
@@ -150,7 +164,7 @@ Judge::Judge(const Request& request, Estimator& estimator)
       runtime_(request.runtime_version ? find_runtime_version(request.runtime, *request.runtime_version)
                                        : find_runtime(request.runtime)),
       companions_(estimator, runtime_),
-      devices_(used_devices(devices_of_request(request), request, runtime_)),
+      devices_(used_devices(seen_devices(devices_of_request(request), request), request, runtime_)),
       margin_(request.margin.value_or(runtime_.serving ? runtime_.serving->margin : default_margin)) {
     check_device_count(devices_.size(), runtime_);
     if (runtime_.serving) serving_.emplace(estimator.model(), *runtime_.serving);

@@ -209,6 +209,16 @@ void note_wired_limit(Notes& notes, const Judge& judge, const Trial& trial) {
     }
 }
 
+/// On Windows a card that is full borrows.
+void note_spill(Notes& notes, const Judge& judge, const Request& request, const Trial& trial) {
+    const bool borrows = std::ranges::any_of(judge.devices(), [](const Device& d) {
+        return !d.unified && (d.kind == Device::Kind::cuda || d.kind == Device::Kind::generic);
+    });
+    if (!request.spills || !borrows || trial.verdict == Verdict::fit || trial.verdict == Verdict::refused) return;
+    notes.emplace_back("on Windows the driver lends a full GPU the computer's memory instead of failing: it may load, "
+                       "and run at a crawl");
+}
+
 /// What is to be known of an engine that is not llama.cpp.
 void note_serving(Notes& notes, const Judge& judge, const Request& request, const Trial& trial) {
     const ServingProfile& engine = *judge.runtime().serving;
@@ -275,6 +285,7 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     note_context(notes, judge, request, trial, source);
     if (judge.runtime().serving) {
         note_serving(notes, judge, request, trial);
+        note_spill(notes, judge, request, trial);
         note_wired_limit(notes, judge, trial);
         note_machine(notes, request);
         return notes;
@@ -293,6 +304,7 @@ std::vector<std::string> notes_of(Judge& judge, const Request& request, const Tr
     note_host(notes, judge, trial);
     note_machine(notes, request);
     note_devices(notes, judge);
+    note_spill(notes, judge, request, trial);
     note_wired_limit(notes, judge, trial);
     return notes;
 }

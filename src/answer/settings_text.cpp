@@ -122,6 +122,25 @@ std::vector<double> tensor_split(const SettingText& said) {
     throw Error(said.where + " must be the shares of the GPUs, such as 3,1, not " + quote(said.text));
 }
 
+/// "0,1" as in CUDA_VISIBLE_DEVICES, "CUDA0,CUDA1" as llama.cpp's --device has it.
+std::vector<std::uint32_t> device_list(const SettingText& said) {
+    static constexpr std::array<std::string_view, 5> backends{"CUDA", "ROCm", "Vulkan", "SYCL", "HIP"};
+    std::vector<std::uint32_t> devices;
+    for (std::string_view rest = said.text; devices.size() < most_devices;) {
+        std::string_view item = trimmed(rest.substr(0, rest.find(',')));
+        const std::size_t whole = rest.find(',');
+        for (const std::string_view backend : backends) {
+            if (lower(item).starts_with(lower(backend))) item.remove_prefix(backend.size());
+        }
+        const auto index = whole_number(item, 0, most_devices - 1);
+        if (!index || std::ranges::find(devices, *index) != devices.end()) break;
+        devices.push_back(static_cast<std::uint32_t>(*index));
+        if (whole == std::string_view::npos) return devices;
+        rest.remove_prefix(whole + 1);
+    }
+    throw Error(said.where + " must be numbers of GPUs from 0, each once, such as 0,1, not " + quote(said.text));
+}
+
 /// A share of a GPU: more than 0 and at most 1.
 double memory_share(const SettingText& said) {
     double share = 0;
@@ -149,6 +168,7 @@ constexpr std::array settings{
     Setting{"quant", Kind::value, [](R& r, const S& s) { r.quant = s.text; }},
     Setting{"ctx", Kind::value, [](R& r, const S& s) { r.n_ctx = parsed(s, parse_tokens); }},
     Setting{"gpu", Kind::adding, [](R& r, const S& s) { r.gpus.push_back(s.text); }},
+    Setting{"visible-devices", Kind::value, [](R& r, const S& s) { r.visible_devices = device_list(s); }},
     Setting{"free", Kind::value, [](R& r, const S& s) { r.free = size(s); }},
     Setting{"reserve", Kind::value, [](R& r, const S& s) { r.reserve = size(s); }},
     Setting{"margin", Kind::value, [](R& r, const S& s) { r.margin = size(s); }},

@@ -154,6 +154,41 @@ TEST_CASE("the command that is printed names the model as the command that was r
     CHECK(smaller->command.find("-m MODEL-Q") != std::string::npos);
 }
 
+TEST_CASE("a command sees the GPUs that it names") {
+    const auto devices = [](const std::string& command) {
+        Request request = read(command);
+        request.gpus = {"24GB", "12GB"};
+        std::vector<std::string> names;
+        for (const DeviceAnswer& device : answer(request).devices) names.push_back(device.name);
+        return names;
+    };
+    const std::string server = "llama-server -hf x/Llama-3.1-8B-GGUF:Q4_K_M -c 4096 -ngl 99";
+    using Names = std::vector<std::string>;
+    CHECK(devices(server) == Names{"24GB", "12GB"});
+    CHECK(devices("CUDA_VISIBLE_DEVICES=1 " + server) == Names{"12GB"});
+    CHECK(devices("CUDA_VISIBLE_DEVICES=1,0 " + server) == Names{"12GB", "24GB"});
+    CHECK(devices(server + " --device CUDA0") == Names{"24GB"});
+    CHECK(notes(read("CUDA_VISIBLE_DEVICES=GPU-8932f937 " + server), "not understood"));
+    CHECK(test::error_of([&] { devices("CUDA_VISIBLE_DEVICES=2 " + server); }) ==
+          "the command runs on GPU 2, and there are 2 GPUs, numbered from 0");
+}
+
+TEST_CASE("on Windows what does not fit may load all the same, and a note says so") {
+    DeploymentText text;
+    text.command = shell_words("llama-server -hf x/Llama-3.1-8B-GGUF:Q8_0 -c 4096 -ngl 99");
+    ModelSources sources;
+    sources.environment = empty_environment();
+    text.environment = test::variables({{"OS", "Windows_NT"}});
+    Request request = request_of(text, sources);
+    request.gpus = {"8GB"};
+    CHECK(test::has_note(answer(request), "on Windows the driver lends a full GPU the computer's memory"));
+    request.gpus = {"24GB"};
+    CHECK_FALSE(test::has_note(answer(request), "on Windows"));
+    request.spills = false;
+    request.gpus = {"8GB"};
+    CHECK_FALSE(test::has_note(answer(request), "on Windows"));
+}
+
 TEST_CASE("variables of Ollama's server as it reads them") {
     // envconfig/config.go: bytes on every GPU; a type that it does not have is f16 to it; Go's words for true and false.
     const Request ollama = read("OLLAMA_GPU_OVERHEAD=536870912 OLLAMA_FLASH_ATTENTION=T OLLAMA_KV_CACHE_TYPE=q5_1 "

@@ -50,8 +50,10 @@ struct Request {
     std::string model;
     std::optional<SaidModel> said_model;
     std::optional<std::string> quant;
-    std::optional<std::uint64_t> n_ctx;   ///< tokens; 0: what the model was trained for
-    std::vector<std::string> gpus;        ///< each a size, a name, or "N x" one of them
+    std::optional<std::uint64_t> n_ctx;         ///< tokens; 0: what the model was trained for
+    std::vector<std::string> gpus;              ///< each a size, a name, or "N x" one of them
+    std::vector<std::uint32_t> visible_devices; ///< which of those the runtime sees, from 0, in its order; empty: all
+    bool spills = false; ///< the system lends a GPU the computer's memory instead of failing (Windows, WSL)
     std::optional<std::uint64_t> free;    ///< bytes free on the device now, instead of its total
     std::optional<std::uint64_t> reserve; ///< bytes kept out of use on each device
     std::optional<std::uint64_t> margin;  ///< headroom under which a fit is tight

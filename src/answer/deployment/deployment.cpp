@@ -39,11 +39,31 @@ public:
         }
         if (request.draft && request.draft->model.empty()) request.draft.reset(); // of a draft that nobody asks for
         request.notes = std::move(notes_);
+        request.spills = lends_memory(text_.environment);
         return request;
     }
 
 private:
     using Layer = std::vector<ReadSetting>;
+
+    /// Windows, or Linux inside it: the driver lends a GPU the computer's memory (NVIDIA's sysmem fallback policy).
+    static bool lends_memory(const Environment& environment) {
+        const auto windows = environment("OS");
+        const auto inside = environment("WSL_DISTRO_NAME");
+        return (windows && *windows == "Windows_NT") || (inside && !inside->empty());
+    }
+
+    /// Which GPUs the command sees: its own variables, the drivers' and no runtime's.
+    void read_visible(ReadSettings& assigned) const {
+        for (const auto& [name, value] : command_->assignments) {
+            if (name != "CUDA_VISIBLE_DEVICES" && name != "HIP_VISIBLE_DEVICES" && name != "ROCR_VISIBLE_DEVICES")
+                continue;
+            if (value.find_first_not_of("0123456789, ") == std::string::npos && !value.empty())
+                assigned.settings.push_back({{"visible-devices", value, text_.where + name}});
+            else // of a GPU's UUID nobody here knows which one it is
+                assigned.not_understood.push_back(name + "=" + value);
+        }
+    }
 
     void find_command() {
         if (text_.command.empty()) return;
@@ -82,6 +102,7 @@ private:
                 return said == given.rend() ? std::nullopt : std::optional(said->second);
             };
             assigned = read_variables(*table, assignments, text_.where);
+            read_visible(assigned);
             keyed = read_keys(*table, keys());
             argued = read_arguments(*command_, text_.where);
         }
