@@ -154,6 +154,17 @@ TEST_CASE("the command that is printed names the model as the command that was r
     CHECK(smaller->command.find("-m MODEL-Q") != std::string::npos);
 }
 
+TEST_CASE("where somebody says which model it is, the file's name still says the type") {
+    DeploymentText text;
+    text.command = shell_words("llama-server -m /models/my-finetune-Q5_K_M.gguf -c 4096");
+    text.options = {{"model", "llama3.1-8b", "--model"}};
+    ModelSources sources;
+    sources.environment = empty_environment();
+    CHECK(request_of(text, sources).quant == "Q5_K_M");
+    text.options.push_back({"quant", "q8_0", "--quant"});
+    CHECK(request_of(text, sources).quant == "q8_0");
+}
+
 TEST_CASE("a command sees the GPUs that it names") {
     const auto devices = [](const std::string& command) {
         Request request = read(command);

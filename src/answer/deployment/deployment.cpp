@@ -3,6 +3,8 @@
 #include "command_reader.hpp"
 #include "published_model.hpp"
 
+#include "answer/model_name.hpp"
+
 #include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
@@ -202,6 +204,16 @@ private:
         return found == nullptr || found->names.empty() ? nullptr : found;
     }
 
+    /// The model as the command names it, whoever else names one.
+    const ReadSetting* named_by_command() const {
+        const ReadSetting* found = nullptr;
+        for (const Layer& layer : layers_) {
+            for (const ReadSetting& one : layer)
+                if (one.said.setting == "model" && !one.names.empty()) found = &one;
+        }
+        return found;
+    }
+
     /// Makes names of models those that can be asked about.
     void choose_model() {
         Layer found;
@@ -213,6 +225,10 @@ private:
             if (published.quant) found.push_back({{"quant", *published.quant, model->said.where}});
             // llama.cpp takes the repository's projector along (common/arg.cpp, mmproj_auto).
             if (downloads && has_projector(published.name)) found.push_back({{"mmproj", "auto", model->said.where}});
+        } else if (const ReadSetting* const named = named_by_command()) {
+            // Which model it is, somebody says; of which type, the file's name.
+            const ModelName parts = take_apart(named->said.text);
+            if (!parts.quant.empty()) found.push_back({{"quant", parts.quant, named->said.where}});
         }
         if (ReadSetting* const draft = strongest("model-draft")) {
             const PublishedModel published = resolve(*draft);
