@@ -109,6 +109,10 @@ std::vector<FileType> file_types_of(const Model& model) {
     return types;
 }
 
+FileType usual_file_type(const Model& model) {
+    return file_types_of(model).front() == FileType::mxfp4_moe ? FileType::mxfp4_moe : FileType::q4_k_m;
+}
+
 double rank_share(const Model& model, const Tensor& tensor, std::uint32_t n_ranks) {
     const std::string_view name = model.name_of(tensor);
     const bool latent = name.starts_with("attn_q_a") || name.starts_with("attn_kv_a");

@@ -67,6 +67,23 @@ TEST_CASE("all runtimes: what a runtime has not is said in its row") {
 TEST_CASE("runtime all is about one deployment") {
     Request request = llama_8b(8192, "24GB");
     request.runtime = "all";
-    request.quant.reset();
+    request.gpus.clear();
     CHECK_THROWS_AS(solve(request), Error);
+    request = llama_8b(8192, "24GB");
+    request.runtime = "all";
+    request.table = TableAxis::quant;
+    CHECK_THROWS_AS(solve(request), Error);
+}
+
+TEST_CASE("all runtimes without a quantization: what a download without a type is") {
+    Request request = llama_8b(8192, "24GB");
+    request.quant.reset();
+    const Table table = compared(request);
+    CHECK(cell(table, "llama.cpp", "required") == cell(compared(llama_8b(8192, "24GB")), "llama.cpp", "required"));
+    CHECK(table.subject->quant == "Q4_K_M");
+    REQUIRE(table.notes.size() == 1);
+    CHECK(table.notes[0].starts_with("no quantization was given: Q4_K_M"));
+
+    request.model = "gpt-oss-20b"; // which OpenAI publishes in MXFP4
+    CHECK(compared(request).subject->quant == "MXFP4_MOE");
 }

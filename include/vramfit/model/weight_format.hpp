@@ -48,6 +48,11 @@ const WeightFormat& published_format(const Model& model);
 /// the experts in MXFP4 that is MXFP4_MOE, which holds them as they are: a larger type has nothing to add.
 std::vector<FileType> file_types_of(const Model& model);
 
+/// The file type that is meant where nobody names one: Q4_K_M, which llama.cpp takes of a repository (common/arg.cpp,
+/// --hf-repo) and which Ollama's and LM Studio's own names mean; or as the makers have it, where they publish a type of
+/// GGUF.
+FileType usual_file_type(const Model& model);
+
 /// The share of a tensor that one of `n_ranks` devices keeps where they divide matrices: all of norms, biases, routers
 /// and the latent projections of MLA; one head's keys and values at least.
 double rank_share(const Model& model, const Tensor& tensor, std::uint32_t n_ranks);

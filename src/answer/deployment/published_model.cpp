@@ -19,9 +19,6 @@
 namespace vramfit {
 namespace {
 
-// What llama.cpp takes of a repository (common/arg.cpp, --hf-repo), and what Ollama's and LM Studio's own names mean.
-constexpr std::string_view usual_type = "Q4_K_M";
-
 bool exists(const std::string& path) {
     std::error_code ignored;
     return std::filesystem::exists(path, ignored);
@@ -43,12 +40,6 @@ std::optional<std::string> in_catalog(const ModelName& parts, const ModelSources
     return std::nullopt;
 }
 
-/// The type of the file where the name says none: as the makers have it, where they publish a type of GGUF.
-std::string usual_type_of(const std::string& name, const ModelSources& sources) {
-    const FileType best = file_types_of(catalog_model(name, sources)).front();
-    return std::string(best == FileType::mxfp4_moe ? traits(best).name : usual_type);
-}
-
 /// "NAME is not here: sized from the catalog as ID, Q4_K_M". `why` is what stands behind the name.
 /// `typed`: where the name says no type it is the usual one.
 PublishedModel sized_from_catalog(const std::string& text, const std::string& name, const ModelName& parts, bool typed,
@@ -59,7 +50,7 @@ PublishedModel sized_from_catalog(const std::string& text, const std::string& na
     if (!parts.quant.empty())
         model.quant = parts.quant;
     else if (typed)
-        model.quant = usual_type_of(name, sources);
+        model.quant = traits(usual_file_type(catalog_model(name, sources))).name;
     if (model.quant) model.note += ", " + *model.quant;
     if (parts.near) model.note += ", which " + parts.type + " is near";
     if (parts.quant.empty() && model.quant) model.note += " (the name says no type)";

@@ -4,6 +4,8 @@
 #include "sweep.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/memory/runtime.hpp"
+#include "vramfit/model/file_type.hpp"
+#include "vramfit/model/weight_format.hpp"
 
 #include <utility>
 
@@ -45,6 +47,19 @@ Table table_of(const Request& request, Estimator& estimator, bool has_quant) {
     return request.gpus.empty() ? quants_by_need(request, estimator) : quants_that_fit(request, estimator);
 }
 
+/// One deployment by each runtime's rules; without a quantization, with the usual one.
+Table all_runtimes_of(SourcedRequest sourced, Estimator& estimator, bool has_quant) {
+    Request& request = sourced.request;
+    if (request.gpus.empty() || request.table)
+        throw Error("--runtime all compares one deployment: give model and GPU, and no table");
+    if (has_quant) return runtimes_compared(sourced, estimator);
+    request.quant = traits(usual_file_type(estimator.model())).name;
+    Table table = runtimes_compared(sourced, estimator);
+    table.notes.push_back("no quantization was given: " + *request.quant +
+                          ", as a download without a type; engines that read checkpoints take the published weights");
+    return table;
+}
+
 } // namespace
 
 Solution solve(const Request& request, const ModelSources& sources) {
@@ -63,15 +78,9 @@ Solution solve(const Request& request, const ModelSources& sources) {
     // An engine that reads checkpoints loads a model as it is published.
     const bool has_quant =
         request.quant || !estimator.model().file_type.empty() || (!all && find_runtime(request.runtime).serving);
-    const bool complete = has_quant && !request.gpus.empty() && !request.table;
-    if (all) {
-        if (!complete)
-            throw Error("--runtime all compares one deployment: give model, quantization and GPU, and no table");
-        return runtimes_compared(sourced, estimator);
-    }
-    if (complete) return answer(sourced, estimator);
-    check_engine(request);
-    Table table = table_of(sourced.request, estimator, has_quant);
+    if (!all && has_quant && !request.gpus.empty() && !request.table) return answer(sourced, estimator);
+    if (!all) check_engine(request);
+    Table table = all ? all_runtimes_of(sourced, estimator, has_quant) : table_of(sourced.request, estimator, has_quant);
     table.notes.insert(table.notes.end(), sourced.notes.begin(), sourced.notes.end());
     return table;
 }
