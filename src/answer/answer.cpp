@@ -170,8 +170,8 @@ Answer answer(const Request& asked, Estimator& estimator) {
     if (default_ctx) said.n_ctx.reset();
     const Command command = command_of(judge, said, model_file(judge.runtime(), judge.model(), said));
     result.command = command.text;
-    result.failure =
-        judge.runtime().serving ? serving_failure(judge, trial, result.max_ctx) : failure_of(judge, request, trial);
+    result.failure = judge.runtime().serving ? serving_failure(judge, request, trial, result.max_ctx)
+                                             : failure_of(judge, request, trial);
     const ContextSource source =
         chosen ? ContextSource::largest : (default_ctx ? ContextSource::by_default : ContextSource::said);
     const std::vector<std::string> notes = notes_of(judge, request, trial, source);

@@ -6,7 +6,9 @@
 
 namespace vramfit {
 
-/// How an engine that is not llama.cpp fails on a deployment that does not fit, in its own words.
-std::optional<Failure> serving_failure(const Judge& judge, const Trial& trial, const MaxContext& largest);
+/// How an engine that is not llama.cpp fails on the deployment of `request`, which `trial` judged, where it does not fit:
+/// in its own words.
+std::optional<Failure> serving_failure(Judge& judge, const Request& request, const Trial& trial,
+                                       const MaxContext& largest);
 
 } // namespace vramfit

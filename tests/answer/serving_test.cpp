@@ -121,6 +121,11 @@ TEST_CASE("transformers dies where the cache has grown too large") {
     CHECK(a.devices[0].memory.compute == 1606052250 + 118784);
     CHECK_FALSE(a.serving);
     CHECK(a.command.empty());
+    // Trained for 40960 tokens or not: 28 layers, 8 heads of 128, K and V of 2 bytes are 112 KiB a token.
+    const Answer longer = answer(serve("transformers", "qwen3-0.6b", 512000, "24GB"));
+    const DeviceAnswer& card = longer.devices[0];
+    const std::uint64_t cache_room = card.available - (card.required - card.memory.kv_cache);
+    CHECK(longer.failure->at_tokens == cache_room / (112 * kib) / 256 * 256);
     Request small = serve("transformers", "llama3.1-8b", 8192, "12GB");
     CHECK(answer(small).failure->when == "load");
     small.quant = "bnb-nf4";

@@ -80,7 +80,8 @@ Solution solve(const Request& request, const ModelSources& sources) {
         request.quant || !estimator.model().file_type.empty() || (!all && find_runtime(request.runtime).serving);
     if (!all && has_quant && !request.gpus.empty() && !request.table) return answer(sourced, estimator);
     if (!all) check_engine(request);
-    Table table = all ? all_runtimes_of(sourced, estimator, has_quant) : table_of(sourced.request, estimator, has_quant);
+    Table table =
+        all ? all_runtimes_of(sourced, estimator, has_quant) : table_of(sourced.request, estimator, has_quant);
     table.notes.insert(table.notes.end(), sourced.notes.begin(), sourced.notes.end());
     return table;
 }
