@@ -118,6 +118,8 @@ TEST_CASE("the program may stand behind others") {
 TEST_CASE("a name of Ollama's library without a tag") {
     // Ollama's README: `ollama run gemma3` is the 4B, `llama3.2` the 3B, `mistral` the 7B.
     CHECK(read("ollama run gemma3").model == "gemma3:4b");
+    CHECK(read("ollama run gemma3").projector == "auto"); // a layer of the library's model
+    CHECK_FALSE(read("ollama run llama3.2").projector);
     CHECK(read("ollama run llama3.2:latest").model == "llama3.2:3b");
     CHECK(read("ollama run mistral").model == "mistral:7b");
     CHECK(test::error_of([] {

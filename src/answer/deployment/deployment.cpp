@@ -218,12 +218,13 @@ private:
     void choose_model() {
         Layer found;
         if (ReadSetting* const model = strongest("model")) {
-            const bool downloads = model->names == "gguf_repository";
+            const bool downloads = model->names == "gguf_repository" || model->names == "ollama";
             said_model_ = SaidModel{model->said.text, model->names, std::nullopt};
             const PublishedModel published = resolve(*model);
             resolved_model_ = published.name;
             if (published.quant) found.push_back({{"quant", *published.quant, model->said.where}});
-            // llama.cpp takes the repository's projector along (common/arg.cpp, mmproj_auto).
+            // llama.cpp takes the repository's projector along (common/arg.cpp, mmproj_auto), and Ollama's library has it
+            // as a layer of the model (server/images.go, application/vnd.ollama.image.projector).
             if (downloads && has_projector(published.name)) found.push_back({{"mmproj", "auto", model->said.where}});
         } else if (const ReadSetting* const named = named_by_command()) {
             // Which model it is, somebody says; of which type, the file's name.
