@@ -44,13 +44,17 @@ void note_host(Notes& notes, const Judge& judge, const Trial& trial) {
     if (ram.shared > 0) notes.push_back("the device has no memory of its own: what lies there counts in RAM, too");
     const std::uint64_t growth = trial.growth.sum();
     if (growth > 0) {
+        const auto hint = [&](const char* kind) { // which flag changes it
+            const auto known = judge.runtime().hints.find(kind);
+            return known == judge.runtime().hints.end() ? std::string() : " (" + known->second + ")";
+        };
         std::string text =
             judge.runtime().program + " may take " + format_bytes(growth) + " more of RAM as it is used: ";
         if (trial.growth.prompt_cache > 0)
-            text += "up to " + format_bytes(trial.growth.prompt_cache) + " of prompts put aside (--cache-ram)";
+            text += "up to " + format_bytes(trial.growth.prompt_cache) + " of prompts put aside" + hint("prompt_cache");
         if (trial.growth.checkpoints > 0)
             text += (trial.growth.prompt_cache > 0 ? " and " : "") + std::string("about ") +
-                    format_bytes(trial.growth.checkpoints) + " of states to go back to (--ctx-checkpoints)";
+                    format_bytes(trial.growth.checkpoints) + " of states to go back to" + hint("checkpoints");
         const bool room = ram.headroom >= 0 && static_cast<std::uint64_t>(ram.headroom) >= growth;
         notes.push_back(text + (room ? "" : ", for which there is no room"));
     }

@@ -116,7 +116,6 @@ std::vector<Device> used_devices(std::vector<Device> given, const Request& reque
 
 /// ggml-cuda/common.cuh, GGML_CUDA_MAX_DEVICES; ggml-vulkan.cpp has the same limit.
 constexpr std::size_t most_of_llama_cpp = 16;
-constexpr std::uint64_t most_slots = 256; // llama-cparams.h, LLAMA_MAX_SEQ
 
 void check_device_count(std::size_t n_devices, const RuntimeProfile& runtime) {
     if (runtime.serving || n_devices <= most_of_llama_cpp) return;
@@ -136,6 +135,12 @@ void check_mtp(const Model& model) {
 } // namespace
 
 std::vector<Device> requested_devices(const Request& request) { return devices_of_request(request); }
+
+const DeviceAnswer& Trial::worst() const {
+    return *std::ranges::min_element(devices, {}, [](const DeviceAnswer& device) {
+        return device.headroom - static_cast<std::int64_t>(device.wanted);
+    });
+}
 
 std::int64_t Trial::spare(Verdict goal) const {
     if (verdict == Verdict::refused) return std::numeric_limits<std::int64_t>::min();
@@ -220,8 +225,10 @@ Deployment Judge::deployment(const Request& request) const {
                     "; --cache-type q8_0 would be like it");
     if (request.tensor_parallel || request.layers_parallel)
         throw Error(runtime_.id + " has no ranks; --split-mode row or layer would be like them");
-    if (request.parallel > most_slots)
-        throw Error(std::to_string(*request.parallel) + " slots are more than the " + std::to_string(most_slots) +
+    if (!request.cuda_graphs)
+        throw Error("--enforce-eager is a setting of vLLM and SGLang; " + runtime_.id + " has none such");
+    if (request.parallel > max_sequences)
+        throw Error(std::to_string(*request.parallel) + " slots are more than the " + std::to_string(max_sequences) +
                     " that llama.cpp can have");
     if (request.memory_share) throw Error(runtime_.id + " takes no share of a GPU: it takes what it needs");
     Deployment d;

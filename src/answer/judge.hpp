@@ -29,6 +29,9 @@ struct Trial {
     /// Bytes to spare on the worst device before the verdict is worse than `goal` (fit or tight); negative: missing.
     /// A refused deployment misses everything.
     std::int64_t spare(Verdict goal) const;
+
+    /// The device that misses most, or has least to spare.
+    const DeviceAnswer& worst() const;
 };
 
 /// Does attention run on the CPU in `trial`, where it did not in `other`, a trial of the same model? The device has no

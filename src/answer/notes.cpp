@@ -147,7 +147,7 @@ void note_split(Notes& notes, const Trial& trial) {
     if (p.split_mode == SplitMode::none && p.n_devices > 1)
         notes.push_back("without a split " + names_of_others(p.n_devices, p.main_device) +
                         (p.n_devices == 2 ? " holds" : " hold") +
-                        " nothing but the context that llama.cpp makes on every GPU it sees");
+                        " nothing but the context that is made on every GPU it sees");
     if (p.split_mode == SplitMode::row && p.n_devices > 1)
         notes.push_back("split by rows, weights and compute buffers are approximate: each part of a matrix is an "
                         "allocation of its own");
@@ -225,6 +225,8 @@ void note_serving(Notes& notes, const Judge& judge, const Request& request, cons
     notes.insert(notes.end(), engine.notes.begin(), engine.notes.end());
     if (!judge.model().file_type.empty())
         notes.push_back("sized as the published model in " + trial.deployment.weight_format + ": " + engine.gguf);
+    if (request.ram)
+        notes.push_back("what " + judge.runtime().name + " holds in RAM is not known, so --ram says nothing");
     const std::size_t n_devices = judge.devices().size();
     const std::size_t n_given = requested_devices(request).size();
     if (n_given > n_devices)

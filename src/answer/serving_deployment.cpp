@@ -15,13 +15,16 @@ namespace {
 
 /// Settings of llama.cpp that its like alone have, under the names that vramfit has for them.
 void check_settings(const RuntimeProfile& runtime, const Request& r) {
-    const std::array<std::pair<bool, const char*>, 14> said{{
+    const std::array<std::pair<bool, const char*>, 17> said{{
         {r.n_gpu_layers && *r.n_gpu_layers != gpu_layers_all, "--gpu-layers"},
         {r.n_cpu_moe > 0, "--n-cpu-moe"},
         {!r.override_tensors.empty(), "--override-tensor"},
         {!r.tensor_split.empty(), "--tensor-split"},
         {r.split_mode == SplitMode::none, "--split-mode none"},
+        {r.main_gpu > 0, "--main-gpu"},
         {!r.kv_offload, "--no-kv-offload"},
+        {!r.op_offload, "--no-op-offload"},
+        {r.kv_unified.has_value(), "--kv-unified"},
         {r.swa_full, "--swa-full"},
         {r.embeddings, "--embeddings"},
         {r.mtp, "--mtp"},

@@ -1,6 +1,5 @@
 #include "serving_failure.hpp"
 
-#include "advice/advisor.hpp"
 #include "search.hpp"
 #include "serving_text.hpp"
 #include "vramfit/base/bytes.hpp"
@@ -38,7 +37,7 @@ std::optional<Failure> serving_failure(Judge& judge, const Request& request, con
     if (trial.estimate.refusal) return Failure{"load", std::nullopt, *trial.estimate.refusal};
     if (trial.verdict != Verdict::oom) return std::nullopt;
     const ServingProfile& engine = *judge.runtime().serving;
-    const DeviceAnswer& worst = Advisor::worst_of(trial);
+    const DeviceAnswer& worst = trial.worst();
     if (worst.memory.weights + worst.overhead > worst.total)
         return Failure{"load", std::nullopt,
                        engine.message("weights", {{"weights", two_digits(worst.memory.weights)}})};

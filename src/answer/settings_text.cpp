@@ -6,6 +6,8 @@
 #include "vramfit/base/near_match.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
+#include "vramfit/hardware/device.hpp"
+#include "vramfit/memory/settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,11 +21,9 @@ namespace {
 // KV cache types of llama.cpp (common/arg.cpp, kv_cache_types).
 constexpr std::array<std::string_view, 9> cache_types{"f32",  "f16",  "bf16",   "q8_0", "q4_0",
                                                       "q4_1", "q5_0", "iq4_nl", "q5_1"};
-constexpr std::uint64_t most_sequences = 256;        // llama.cpp's LLAMA_MAX_SEQ
 constexpr std::uint64_t most_requests = 65536;       // that an engine serves at once
 constexpr std::uint64_t most_tokens = 0x7FFFFFFF;    // positions are 32-bit signed
 constexpr std::uint64_t most_layers = 1'000'000'000; // "-ngl 999" is habit for "all of them"
-constexpr std::size_t most_devices = 64;
 
 /// A whole number from `least` to `most`, or nothing.
 std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t least, std::uint64_t most) {
@@ -106,7 +106,7 @@ SplitMode split_mode(const SettingText& said) {
 std::vector<double> tensor_split(const SettingText& said) {
     std::vector<double> shares;
     double sum = 0;
-    for (std::string_view rest = said.text; shares.size() <= most_devices;) {
+    for (std::string_view rest = said.text; shares.size() <= max_devices;) {
         const std::string_view item = rest.substr(0, rest.find_first_of(",/"));
         double share = 0;
         const auto [end, error] =
@@ -126,13 +126,13 @@ std::vector<double> tensor_split(const SettingText& said) {
 std::vector<std::uint32_t> device_list(const SettingText& said) {
     static constexpr std::array<std::string_view, 5> backends{"CUDA", "ROCm", "Vulkan", "SYCL", "HIP"};
     std::vector<std::uint32_t> devices;
-    for (std::string_view rest = said.text; devices.size() < most_devices;) {
+    for (std::string_view rest = said.text; devices.size() < max_devices;) {
         std::string_view item = trimmed(rest.substr(0, rest.find(',')));
         const std::size_t whole = rest.find(',');
         for (const std::string_view backend : backends) {
             if (lower(item).starts_with(lower(backend))) item.remove_prefix(backend.size());
         }
-        const auto index = whole_number(item, 0, most_devices - 1);
+        const auto index = whole_number(item, 0, max_devices - 1);
         if (!index || std::ranges::find(devices, *index) != devices.end()) break;
         devices.push_back(static_cast<std::uint32_t>(*index));
         if (whole == std::string_view::npos) return devices;
@@ -181,14 +181,14 @@ constexpr std::array settings{
     Setting{"cache-type", Kind::value, [](R& r, const S& s) { r.type_k = r.type_v = cache_type(s); }},
     Setting{"kv-cache-dtype", Kind::value, [](R& r, const S& s) { r.cache_dtype = s.text; }},
     Setting{"gpu-memory-utilization", Kind::value, [](R& r, const S& s) { r.memory_share = memory_share(s); }},
-    Setting{"tensor-parallel", Kind::value, [](R& r, const S& s) { r.tensor_parallel = count(s, 1, most_devices); }},
-    Setting{"pipeline-parallel", Kind::value, [](R& r, const S& s) { r.layers_parallel = count(s, 1, most_devices); }},
+    Setting{"tensor-parallel", Kind::value, [](R& r, const S& s) { r.tensor_parallel = count(s, 1, max_devices); }},
+    Setting{"pipeline-parallel", Kind::value, [](R& r, const S& s) { r.layers_parallel = count(s, 1, max_devices); }},
     Setting{"cuda-graphs", Kind::toggle, [](R& r, const S& s) { r.cuda_graphs = is_on(s); }},
     Setting{"flash-attn", Kind::value, [](R& r, const S& s) { r.flash_attn = flash_attention(s); }},
     Setting{"parallel", Kind::value,
             [](R& r, const S& s) {
                 // llama-server's own default, -1: as many as it likes.
-                r.parallel = s.text == "-1" ? std::nullopt : std::optional(count(s, 1, most_sequences));
+                r.parallel = s.text == "-1" ? std::nullopt : std::optional(count(s, 1, max_sequences));
             }},
     // Sequences of an engine, which may have more of them than llama.cpp has slots.
     Setting{"max-num-seqs", Kind::value, [](R& r, const S& s) { r.parallel = count(s, 1, most_requests); }},
@@ -199,7 +199,7 @@ constexpr std::array settings{
     Setting{"tensor-split", Kind::value, [](R& r, const S& s) { r.tensor_split = tensor_split(s); }},
     Setting{"split-mode", Kind::value, [](R& r, const S& s) { r.split_mode = split_mode(s); }},
     Setting{"main-gpu", Kind::value,
-            [](R& r, const S& s) { r.main_gpu = static_cast<std::uint32_t>(count(s, 0, most_devices - 1)); }},
+            [](R& r, const S& s) { r.main_gpu = static_cast<std::uint32_t>(count(s, 0, max_devices - 1)); }},
     Setting{"n-cpu-moe", Kind::value,
             [](R& r, const S& s) { r.n_cpu_moe = static_cast<std::uint32_t>(count(s, 0, most_layers)); }},
     Setting{"cpu-moe", Kind::toggle,

@@ -143,6 +143,8 @@ RuntimeProfile::Written RuntimeProfile::written(std::string_view setting, const 
         if (found == own->second.end()) return {};
         word = found->second;
     }
+    if (const auto separator = separators.find(setting); separator != separators.end())
+        std::ranges::for_each(word, [&](char& c) { c = c == ',' ? separator->second.front() : c; });
     if (const auto flag = flags.find(setting); flag != flags.end()) {
         Written written;
         if (!flag->second.empty()) written.words.push_back(flag->second);

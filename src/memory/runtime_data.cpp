@@ -229,6 +229,7 @@ RuntimeProfile runtime_of(const json& entry) {
     read_attention(p, entry.at("attention"));
     p.compute_measured = entry.at("compute_measured");
     if (entry.contains("hints")) p.hints = texts_of(entry["hints"]);
+    p.separators = settings_of(entry, "separators");
     if (entry.contains("values")) {
         for (const auto& [setting, words] : entry["values"].items()) {
             if (words.is_object()) p.values.emplace(setting, texts_of(words));

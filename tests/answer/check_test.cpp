@@ -147,6 +147,11 @@ temp = 0.7
     CHECK(rows[1].request.swa_full);
     CHECK(rows[1].request.quant == "Q6_K");
     CHECK(rows[1].request.notes.size() == 1); // nothing that was not understood
+    const auto others = check("models.ini", "[a]\nhff = Qwen3-8B-Q4_K_M.gguf\n"
+                                            "[b]\nLLAMA_ARG_MODEL_URL = https://x.org/Qwen3-8B-Q6_K.gguf\n");
+    REQUIRE(others.size() == 2);
+    CHECK(others[0].answer->model.id == "qwen3-8b"); // and not the section's name
+    CHECK(others[1].request.quant == "Q6_K");
     CHECK(error("x.ini", "[a]\nwhat\n") == "x.ini:2: a [section] or KEY = VALUE would be right, not \"what\"");
 }
 
@@ -199,6 +204,7 @@ TEST_CASE("a shell script") {
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].line == 3);
     CHECK(rows[0].request.n_ctx == 8192);
+    CHECK(check("run.sh", "llama-server -m gpt-oss-20b-mxfp4.gguf \\").size() == 1); // with nothing behind it
 }
 
 TEST_CASE("a file without a deployment") {

@@ -62,3 +62,13 @@ TEST_CASE("MTP without an MTP block is an error that names the variant that has 
     CHECK(error_of(request) ==
           "qwen3.6-27b has no MTP block; leave --mtp out, or ask for qwen3.6-27b+mtp, whose file has one");
 }
+
+TEST_CASE("KoboldCpp takes a split as several words") {
+    Request request = test::question("llama3.1-8b", "q4_k_m", 8192, "24GB");
+    request.gpus.push_back("24GB");
+    request.runtime = "koboldcpp";
+    request.tensor_split = {3, 1};
+    const Answer found = answer(request);
+    CHECK(found.command.ends_with(" --tensor_split 3 1"));
+    CHECK(found.command.find("tensor_split 3,1") == std::string::npos);
+}

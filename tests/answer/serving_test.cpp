@@ -154,6 +154,13 @@ TEST_CASE("what an engine does not have is said") {
     request.n_cpu_moe = 3;
     CHECK(error_of(request) == "--n-cpu-moe is a setting of llama.cpp; vllm has none such");
     request = serve("vllm", "llama3.1-8b", 8192, "24GB");
+    request.op_offload = false;
+    CHECK(error_of(request) == "--no-op-offload is a setting of llama.cpp; vllm has none such");
+    request = serve("llama.cpp", "llama3.1-8b", 8192, "24GB");
+    request.quant = "q4_k_m";
+    request.cuda_graphs = false;
+    CHECK(error_of(request) == "--enforce-eager is a setting of vLLM and SGLang; llama.cpp has none such");
+    request = serve("vllm", "llama3.1-8b", 8192, "24GB");
     request.quant = "q4_k_m";
     CHECK(error_of(request).find("\"q4_k_m\" is a file type of GGUF") == 0);
     request.quant = "mxfp4";

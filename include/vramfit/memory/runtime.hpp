@@ -100,6 +100,7 @@ struct RuntimeProfile {
     Texts environment;                                ///< by setting: variables
     Texts elsewhere;                                  ///< by setting, "{value}" to be filled in
     std::map<std::string, Texts, std::less<>> values; ///< by setting: the runtime's words for its values
+    Texts separators;                                 ///< by setting that is a list: what divides it, else a comma
     Texts hints;                    ///< where a style's words belong: by "environment" and "elsewhere"
     std::string without_gpu_layers; ///< what it says of a model that does not fit where nobody said how many layers
     Texts failures;                 ///< by part

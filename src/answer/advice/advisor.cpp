@@ -28,12 +28,6 @@ Change both(const Change& first, const Change& second) {
     return change;
 }
 
-const DeviceAnswer& Advisor::worst_of(const Trial& trial) {
-    return *std::ranges::min_element(trial.devices, {}, [](const DeviceAnswer& device) {
-        return device.headroom - static_cast<std::int64_t>(device.wanted);
-    });
-}
-
 bool Advisor::may_help(std::uint64_t most) const {
     if (base_.verdict == Verdict::refused) return true;
     const Verdict easiest = base_.verdict == Verdict::oom ? Verdict::tight : Verdict::fit;
@@ -48,7 +42,7 @@ bool Advisor::weights_may_help(const Trial& trial, std::uint64_t tensor_bytes, V
     std::uint64_t sum = trial.estimate.host.weights;
     for (const DeviceAnswer& device : trial.devices) sum += device.memory.weights;
     const double share =
-        static_cast<double>(worst_of(trial).memory.weights) / static_cast<double>(std::max<std::uint64_t>(1, sum));
+        static_cast<double>(trial.worst().memory.weights) / static_cast<double>(std::max<std::uint64_t>(1, sum));
     const double most = slack * share * static_cast<double>(before - tensor_bytes);
     return static_cast<double>(trial.spare(goal)) + most >= 0;
 }

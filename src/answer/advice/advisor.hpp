@@ -49,8 +49,7 @@ public:
     bool has_experts() const { return model().hparams.get("expert_count", 0) > 0; }
     const MaxContext& max_ctx() const { return max_ctx_; }
     /// The device that misses most.
-    const DeviceAnswer& worst() const { return worst_of(base_); }
-    static const DeviceAnswer& worst_of(const Trial& trial);
+    const DeviceAnswer& worst() const { return base_.worst(); }
 
     /// A fit always helps, a tight fit only where there was none.
     bool helps(Verdict verdict) const {

@@ -80,7 +80,7 @@ bool advise_with_flash_attention(Advisor& advisor) {
     const Change on = flash_attention_change(advisor, advisor.request());
     const Trial trial = advisor.judge().attempt(on.request);
     const bool smaller =
-        advisor.base().verdict == Verdict::refused || Advisor::worst_of(trial).required < advisor.worst().required;
+        advisor.base().verdict == Verdict::refused || trial.worst().required < advisor.worst().required;
     const bool enough = trial.verdict == Verdict::fit || trial.verdict == Verdict::refused;
     if (!on.possible || enough || !smaller || advisor.leaves_device(trial)) return false;
     const MaxContext largest = max_context(advisor.judge(), on.request);

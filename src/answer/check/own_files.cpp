@@ -137,12 +137,13 @@ FoundDeployments in_script(std::string_view text, const std::string& file) {
         const auto known = variables.find(name);
         return known == variables.end() ? std::nullopt : std::optional(known->second);
     };
-    for (const FileLine& line : file_lines(text)) {
+    const std::vector<FileLine> lines = file_lines(text);
+    for (const FileLine& line : lines) {
         if (command.empty()) first = line.number;
         command += std::string(line.text) + "\n";
         std::string_view content = line.text;
         if (content.ends_with('\r')) content.remove_suffix(1);
-        if (content.ends_with('\\')) continue;
+        if (content.ends_with('\\') && &line != &lines.back()) continue;
         try {
             for (auto& words : shell_commands(command)) {
                 if (note_variables(words, variables)) continue;

@@ -62,12 +62,13 @@ std::vector<std::pair<std::string, std::string>> with_defaults(const Section& al
 // Keys of a preset that are the router's own (tools/server/README.md, model presets).
 constexpr std::array<std::string_view, 3> router_keys{"version", "load-on-startup", "stop-timeout"};
 
+/// By any key that llama-server has for the model, whether its value is understood or not.
 bool names_model(const Section& section) {
-    for (const auto& [key, value] : section.keys)
-        for (const char* const model : {"model", "m", "hf", "hf-repo", "hfr", "hf-file", "model-url", "mu",
-                                        "LLAMA_ARG_MODEL", "LLAMA_ARG_HF_REPO", "docker-repo", "dr"})
-            if (key == model) return true;
-    return false;
+    const std::optional<CommandTable> table = command_table_of("llama.cpp");
+    return std::ranges::any_of(section.keys, [&](const auto& entry) {
+        return std::ranges::any_of(table->find_key(entry.first),
+                                   [](const CommandOption* option) { return option->setting == "model"; });
+    });
 }
 
 } // namespace
