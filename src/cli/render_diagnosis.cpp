@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t label_width = 14;
 
-std::string_view what_failed(FailureStage stage) {
-    switch (stage) {
+std::string_view what_failed(const Diagnosis& diagnosis) {
+    switch (diagnosis.stage) {
     case FailureStage::weights: return "weights";
     case FailureStage::kv_cache: return "KV cache";
     case FailureStage::compute: return "compute buffer";
-    case FailureStage::generation: return "during generation";
+    case FailureStage::generation: return diagnosis.time_known ? "during generation" : "while loading or running";
     case FailureStage::mmproj: return "multimodal projector";
     case FailureStage::host: return "the computer's memory";
     case FailureStage::settings: return "a setting";
@@ -36,7 +36,7 @@ std::string head_line(const Diagnosis& diagnosis, const Terminal& terminal) {
                         : diagnosis.cause == FailureCause::none ? Color::green
                                                                 : Color::yellow;
     std::string left = terminal.paint(color, verdict);
-    const std::string_view what = what_failed(diagnosis.stage);
+    const std::string_view what = what_failed(diagnosis);
     if (!what.empty()) left += "  " + std::string(what);
     if (!diagnosis.device.empty() && diagnosis.oom) left += ", " + shortened(printable(diagnosis.device), 30);
     if (!diagnosis.gpu.empty() && diagnosis.oom) left += " (" + shortened(printable(diagnosis.gpu), 34) + ")";
@@ -200,7 +200,7 @@ std::string render_report(const Diagnosis& diagnosis) {
     std::string text =
         line("runtime", runtime) + line("model", clean(diagnosis.model_name)) + line("quant", clean(diagnosis.quant)) +
         line("GPU", clean(diagnosis.gpu)) + line("device", clean(diagnosis.device)) +
-        line("failed", std::string(what_failed(diagnosis.stage))) +
+        line("failed", std::string(what_failed(diagnosis))) +
         line("cause", std::string(name_of(diagnosis.cause))) + line("in short", clean(diagnosis.summary));
     for (const LogFigure& figure : diagnosis.figures) {
         const std::string value = figure.bytes ? format_exact_mib(figure.value) : std::to_string(figure.value);

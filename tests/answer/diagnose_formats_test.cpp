@@ -46,7 +46,7 @@ TEST_CASE("failures of llama.cpp, 2023 to 2026", "[diagnose]") {
                            "llama_kv_cache_update_impl: failed to allocate compute buffers\n") ==
           "llama.cpp generation generation_growth CUDA1 9866");
     CHECK(found_in(ready + "CUDA error: out of memory\n  current device: 0, in function alloc at ggml-cuda.cu:1\n") ==
-          "llama.cpp generation generation_growth - -");
+          "llama.cpp generation generation_growth CUDA0 -");
     CHECK(found_in("ggml_vulkan: Device memory allocation of size 4563402752 failed.\n"
                    "ggml_vulkan: Requested buffer size exceeds device memory allocation limit: ErrorOutOfDeviceMemory\n"
                    "llama_kv_cache_init: failed to allocate buffer for kv cache\n") ==

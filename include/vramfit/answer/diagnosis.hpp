@@ -93,7 +93,8 @@ struct Diagnosis {
     LogRuntime runtime = LogRuntime::unknown;
     FailureStage stage = FailureStage::none;
     FailureCause cause = FailureCause::none;
-    std::string device; ///< as the log has it: "CUDA0", "GPU 1"; empty where it does not say
+    bool time_known = true; ///< else stage `generation` may be one of the load: the log does not show when it failed
+    std::string device;     ///< as the log has it: "CUDA0", "GPU 1"; empty where it does not say
     std::string summary;
     std::vector<std::string> arithmetic; ///< sentences: what was asked, what was there, what lay there already
     std::vector<LogFigure> figures;      ///< each name once

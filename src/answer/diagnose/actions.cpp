@@ -30,7 +30,7 @@ std::string set_value(const Suggestion& suggestion, std::string_view name) {
 }
 
 /// A suggestion of the estimator in the words of another runtime; without flags where that has no such setting.
-std::vector<std::string> translated(const Suggestion& suggestion, LogRuntime runtime, std::uint64_t parallel) {
+std::vector<std::string> translated(const Suggestion& suggestion, const Diagnosis& diagnosis) {
     static constexpr std::array settings{
         std::pair("ctx", "n_ctx"),
         std::pair("cache_type", "cache_type_k"),
@@ -42,22 +42,21 @@ std::vector<std::string> translated(const Suggestion& suggestion, LogRuntime run
     };
     std::vector<std::string> flags;
     for (const auto& [kind, setting] : settings) {
-        std::string value = set_value(suggestion, setting);
+        const std::string value = set_value(suggestion, setting);
         if (value.empty()) continue;
-        // Ollama counts the context of one request, llama.cpp that of all.
-        if (runtime == LogRuntime::ollama && setting == std::string_view("n_ctx") && parallel > 1)
-            value = std::to_string(log_text::count(value).value_or(parallel) / parallel);
-        const auto words = flags_of(runtime, kind, value);
+        const bool context = setting == std::string_view("n_ctx");
+        const auto words = context ? context_flags(diagnosis, log_text::count(value).value_or(0))
+                                   : flags_of(diagnosis.runtime, kind, value);
         const bool said = words.size() == 1 && std::ranges::find(flags, words.front()) != flags.end();
         if (!said) flags.insert(flags.end(), words.begin(), words.end());
     }
     return flags;
 }
 
-DiagnosisAction action_of(const Suggestion& suggestion, LogRuntime runtime, std::uint64_t parallel) {
+DiagnosisAction action_of(const Suggestion& suggestion, const Diagnosis& diagnosis) {
     DiagnosisAction action{suggestion.kind, suggestion.summary, suggestion.flags, suggestion.verdict};
-    if (runtime != LogRuntime::llama_cpp && runtime != LogRuntime::unknown)
-        action.flags = translated(suggestion, runtime, parallel);
+    if (diagnosis.runtime != LogRuntime::llama_cpp && diagnosis.runtime != LogRuntime::unknown)
+        action.flags = translated(suggestion, diagnosis);
     return action;
 }
 
@@ -96,15 +95,13 @@ void add_for_compute(Diagnosis& diagnosis, const Request& request, Estimator& es
 /// that it does not know of holds the memory.
 bool add_confirmed(Diagnosis& diagnosis, const Request& request, Estimator& estimator) {
     const Answer answered = answer(request, estimator);
-    const LogFigure* parallel = diagnosis.figure("n_parallel");
     if (!request.n_ctx && answered.verdict != Verdict::oom && answered.verdict != Verdict::refused) {
         // The log does not show the context that failed: the largest that fits has been looked for.
-        const std::string n_ctx = std::to_string(answered.settings.n_ctx);
-        diagnosis.actions.push_back(
-            {"ctx", "the largest context that fits", flags_of(diagnosis.runtime, "ctx", n_ctx), answered.verdict});
+        diagnosis.actions.push_back({"ctx", "the largest context that fits",
+                                     context_flags(diagnosis, answered.settings.n_ctx), answered.verdict});
     }
     for (const Suggestion& suggestion : answered.suggestions) {
-        DiagnosisAction action = action_of(suggestion, diagnosis.runtime, parallel == nullptr ? 1 : parallel->value);
+        DiagnosisAction action = action_of(suggestion, diagnosis);
         if (action.flags.empty() && !is_change_of_plan(suggestion)) continue;
         diagnosis.actions.push_back(std::move(action));
     }
@@ -131,7 +128,7 @@ bool add_beside(Diagnosis& diagnosis, const Budget& budget, const Request& reque
         action.kind = plan.kind;
         action.summary = plan.summary;
         if (plan.type) action.flags = flags_of(diagnosis.runtime, "cache_type", traits(*plan.type).name);
-        const auto context = flags_of(diagnosis.runtime, "ctx", std::to_string(plan.n_ctx));
+        const auto context = context_flags(diagnosis, plan.n_ctx);
         action.flags.insert(action.flags.end(), context.begin(), context.end());
         action.verdict = plan.verdict;
         diagnosis.actions.push_back(std::move(action));

@@ -84,6 +84,21 @@ void put_buffers(Diagnosis& diagnosis, const Load& load) {
     put(diagnosis, "file_size", load.number("file_size"));
 }
 
+/// The context of all slots, as printed or asked for; where only one slot's is shown, that of as many as are known.
+OptionalLogged context_in_effect(const Load& load) {
+    if (const auto n_ctx = load.number("n_ctx")) return n_ctx;
+    if (const auto n_ctx = option_number(load, "-c")) return n_ctx;
+    auto each = first_of(load, {"n_ctx_seq", "n_ctx_slot"});
+    auto slots = first_of(load, {"n_parallel", "n_slots"});
+    if (!slots) slots = option_number(load, "-np");
+    const auto unified = load.texts.find("kv_unified");
+    const bool shared = unified != load.texts.end() && (unified->second == "true" || unified->second == "1");
+    constexpr std::uint64_t most = 10'000; // of either, times a context, far from overflowing
+    if (each && slots && !shared && slots->value > 0 && slots->value < most && each->value <= max_ctx)
+        each->value *= slots->value;
+    return each;
+}
+
 void put_figures(Diagnosis& diagnosis, const Load& load) {
     const Budget budget = budget_of(load, diagnosis);
     if (load.failure) {
@@ -93,8 +108,7 @@ void put_figures(Diagnosis& diagnosis, const Load& load) {
     put(diagnosis, "free", budget.free);
     put(diagnosis, "total", budget.total);
     if (budget.host) put(diagnosis, "gpu_free", load.number("gpu_free"));
-    auto n_ctx = load.number("n_ctx");
-    put(diagnosis, "n_ctx", n_ctx ? n_ctx : option_number(load, "-c"), false);
+    put(diagnosis, "n_ctx", context_in_effect(load), false);
     auto parallel = first_of(load, {"n_parallel", "n_slots"});
     put(diagnosis, "n_parallel", parallel ? parallel : option_number(load, "-np"), false);
     put(diagnosis, "n_ctx_train", load.number("n_ctx_train"), false);
@@ -297,6 +311,7 @@ Diagnosis conclude(const LogFacts& facts, const Load& load) {
     } else {
         diagnosis.device = working_device(load);
     }
+    diagnosis.time_known = load.ready || (load.failure && load.failure->time_known);
     put_figures(diagnosis, load);
     put_settings(diagnosis, load);
     put_model_name(diagnosis, load);

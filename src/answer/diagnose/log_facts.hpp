@@ -65,6 +65,7 @@ struct LogFailure {
     std::optional<FailureCause> cause; ///< where the line itself tells
     LogRefusal refusal;
     LoadPart part = LoadPart::model;
+    bool time_known = true; ///< the log shows whether the model had come up
     std::uint64_t line = 0;
     std::string text;
 };

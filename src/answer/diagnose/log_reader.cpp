@@ -28,11 +28,20 @@ std::string kept_with(std::string_view line, std::size_t at) {
     return "..." + kept(line.substr(from));
 }
 
+/// What is told once, where a server starts: the GPU, and what was free of it before it held anything.
+void keep_machine(Load& load, const Load& before) {
+    if (load.gpu.empty()) load.gpu = before.gpu;
+    for (const std::string_view key : {"gpu_total", "gpu_free", "host_total"}) {
+        const bool taken = key == "gpu_free" && before.ready;
+        if (const auto known = before.number(key); known && !taken) load.numbers.try_emplace(std::string(key), *known);
+    }
+}
+
 } // namespace
 
 LogReader::LogReader() {
     for (const auto rules : {llama_model_rules(), llama_metadata_rules(), llama_context_rules(), llama_failure_rules(),
-                             ollama_rules(), python_rules(), other_rules(), speech_rules()})
+                             ollama_rules(), python_rules(), sglang_rules(), other_rules(), speech_rules()})
         rules_.insert(rules_.end(), rules.begin(), rules.end());
     load_.first_line = 1;
 }
@@ -175,10 +184,11 @@ void LogReader::new_model(std::uint64_t line) {
         std::vector<LogDevice> devices = load_.devices; // the same machine; what has come up takes its memory
         if (load_.ready)
             for (LogDevice& device : devices) device.free.reset();
-        const auto options = load_.options;
+        const Load before = load_;
         new_process(line);
         if (load_.devices.empty()) load_.devices = std::move(devices);
-        if (load_.options.empty()) load_.options = options;
+        if (load_.options.empty()) load_.options = before.options, load_.options_line = before.options_line;
+        keep_machine(load_, before);
     } else if (load_.has_context && load_.has_buffers() && !in_fit_pass_) {
         load_.part = LoadPart::draft; // a second model before the first one answers
     }

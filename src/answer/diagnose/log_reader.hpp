@@ -34,6 +34,7 @@ std::span<const Rule> llama_context_rules();
 std::span<const Rule> llama_failure_rules();
 std::span<const Rule> ollama_rules();
 std::span<const Rule> python_rules();
+std::span<const Rule> sglang_rules();
 std::span<const Rule> other_rules();
 std::span<const Rule> speech_rules();
 

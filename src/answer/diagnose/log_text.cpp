@@ -101,6 +101,11 @@ std::optional<double> number(std::string_view text) {
     return take_number(text);
 }
 
+std::optional<std::uint64_t> size_after(std::string_view text, std::string_view mark) {
+    const auto rest = after(text, mark);
+    return rest ? size_in(*rest) : std::nullopt;
+}
+
 std::optional<std::uint64_t> bytes_of(double amount, double unit) {
     const double bytes = std::floor(amount * unit);
     if (!(bytes >= 0) || bytes > 1e18) return std::nullopt;
@@ -233,6 +238,15 @@ bool in_path(std::string_view line, std::size_t at) {
     const std::size_t start = before == std::string_view::npos ? 0 : before + 1;
     const std::string_view token = line.substr(start, line.find_first_of(ends, at) - start);
     return token.find_first_of("/\\") != std::string_view::npos;
+}
+
+bool is_frame_of(std::string_view line, std::size_t at, std::string_view rest,
+                 std::initializer_list<std::string_view> modules) {
+    const std::string_view head = line.substr(0, at);
+    if (head.find("File \"") == std::string_view::npos || rest.find("\", line ") == std::string_view::npos)
+        return false;
+    const bool installed = head.ends_with("-packages") || head.ends_with("-packages/");
+    return installed || std::ranges::any_of(modules, [&](std::string_view m) { return rest.starts_with(m); });
 }
 
 std::string_view file_name(std::string_view path) { return path.substr(path.find_last_of("/\\") + 1); }

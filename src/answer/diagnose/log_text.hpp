@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ std::optional<std::uint64_t> count(std::string_view text);
 /// one with a fraction has lost its unit and is nothing. Units are binary, as every runtime means them in its log
 /// (`ollama ps` is the exception). A fraction of a byte is dropped.
 std::optional<std::uint64_t> size_in(std::string_view text);
+
+/// The size behind `mark`; nothing where the mark is missing.
+std::optional<std::uint64_t> size_after(std::string_view text, std::string_view mark);
 
 /// So many units of `unit` bytes.
 std::optional<std::uint64_t> bytes_of(double amount, double unit);
@@ -53,6 +57,12 @@ std::string squeezed(std::string_view text);
 
 /// Whether what stands at `at` is part of a path or an address: a folder's name does not tell who wrote a log.
 bool in_path(std::string_view line, std::size_t at);
+
+/// Whether the path that ends at `at` is that of a frame of Python's traceback in a library: "File
+/// ".../site-packages/vllm/worker/worker.py", line 223, in profile_run". Other paths do not tell whose log it is:
+/// `modules` are of the library alone.
+bool is_frame_of(std::string_view line, std::size_t at, std::string_view rest,
+                 std::initializer_list<std::string_view> modules);
 
 /// The file's name in a path of any system.
 std::string_view file_name(std::string_view path);

@@ -21,6 +21,10 @@ public:
         auto flags = flags_of(diagnosis_.runtime, kind, value);
         if (!flags.empty()) diagnosis_.actions.push_back({std::string(kind), std::move(summary), std::move(flags), {}});
     }
+    void context(std::uint64_t n_ctx, std::string summary) {
+        auto flags = context_flags(diagnosis_, n_ctx);
+        if (!flags.empty()) diagnosis_.actions.push_back({"ctx", std::move(summary), std::move(flags), {}});
+    }
     void plain(std::string_view kind, std::string summary, std::vector<std::string> flags = {}) {
         diagnosis_.actions.push_back({std::string(kind), std::move(summary), std::move(flags), {}});
     }
@@ -65,11 +69,11 @@ void advise_context(Advice& advice, const Diagnosis& diagnosis, const Budget& bu
     const std::uint64_t n_ctx = context_that_fits(diagnosis, budget);
     if (n_ctx > 0) {
         const bool known = diagnosis.figure("max_ctx") != nullptr;
-        const bool counted = diagnosis.stage == FailureStage::kv_cache && diagnosis.figure("requested") != nullptr;
-        advice.option("ctx", std::to_string(n_ctx),
-                      known     ? "the runtime's own figure for the longest context that fits"
-                      : counted ? "a shorter context: the cache's share of what was left"
-                                : "a shorter context");
+        const bool counted =
+            diagnosis.stage == FailureStage::kv_cache && diagnosis.figure("requested") != nullptr && budget.left;
+        advice.context(n_ctx, known     ? "the runtime's own figure for the longest context that fits"
+                              : counted ? "a shorter context: the cache's share of what was left"
+                                        : "a shorter context");
     } else if (diagnosis.figure("n_ctx") == nullptr) {
         advice.option("ctx", "8192", "a shorter context: the cache grows with every token of it");
     }
@@ -155,6 +159,26 @@ std::optional<double> share_that_fits(const Diagnosis& diagnosis) {
     return rounded <= most ? std::optional(rounded) : std::nullopt;
 }
 
+/// A share of the card that leaves room for what was missing beside it, always smaller than the one in effect.
+std::string smaller_share(const Diagnosis& diagnosis) {
+    const double share = share_of(diagnosis).value_or(diagnosis.runtime == LogRuntime::sglang ? 0.85 : 0.9);
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* free = diagnosis.figure("free");
+    const LogFigure* total = diagnosis.figure("total");
+    double missing = 0;
+    if (asked != nullptr && free != nullptr && total != nullptr && asked->value > free->value && total->value > 0)
+        missing = static_cast<double>(asked->value - free->value) / static_cast<double>(total->value);
+    constexpr double least = 0.05, rest = 0.01; // a step that is felt; what else grows
+    return fixed_text(std::floor((share - std::max(least, missing + rest)) * 100 + 1e-6) / 100);
+}
+
+/// "--cuda-graph-max-bs": half of what the log shows, or what SGLang's own message names.
+void advise_graphs(Advice& advice, const Load& load) {
+    const auto batch = load.number("graph_batch");
+    const std::uint64_t smaller = batch && batch->value > 1 && batch->value <= 32 ? batch->value / 2 : 16;
+    advice.option("graphs", std::to_string(smaller), "graphs of smaller batches: fewer are captured at the start");
+}
+
 /// vLLM and SGLang take a share of the card, and put as many tokens into it as fit beside the weights: a request of the
 /// longest length must fit.
 void advise_engine_kv(Advice& advice, const Diagnosis& diagnosis) {
@@ -191,7 +215,7 @@ void advise_kv(Advice& advice, const Diagnosis& diagnosis, const Budget& budget)
     advice.plain("quant", "a smaller quantization, or a smaller model, leaves more for the cache");
 }
 
-void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
     const LogFigure* ubatch = diagnosis.figure("n_ubatch");
     const auto off = std::ranges::find_if(diagnosis.settings, [](const LogSetting& setting) {
         return setting.name == "flash_attn" && (setting.value == "0" || setting.value == "disabled");
@@ -204,8 +228,12 @@ void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Budget& bu
         advice.option("parallel", "64", "fewer sequences at once: the dummy run at start is smaller");
         advice.option("ubatch", "2048", "smaller steps of a prompt: less activation memory");
     } else if (diagnosis.runtime == LogRuntime::sglang) {
-        advice.option("ubatch", "2048", "smaller steps of a prompt: less activation memory");
-        advice.option("utilization", "0.8", "less for weights and cache, more for activations");
+        const auto chunk = load.number("chunked_prefill");
+        const std::uint64_t steps = chunk && chunk->value > 1 && chunk->value <= 2048 ? chunk->value / 2 : 2048;
+        if (load.number("graph_capture")) advise_graphs(advice, load);
+        if (!load.number("graph_capture"))
+            advice.option("ubatch", std::to_string(steps), "smaller steps of a prompt: less activation memory");
+        advice.option("utilization", smaller_share(diagnosis), "less for weights and cache, more for what runs");
     } else if (runs_llama_cpp(diagnosis.runtime)) {
         advice.option("ubatch", std::to_string(smaller),
                       "smaller physical batches: the compute buffer shrinks with them");
@@ -236,7 +264,8 @@ void advise_generation(Advice& advice, const Diagnosis& diagnosis, const Budget&
         return;
     }
     if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang) {
-        advice.option("utilization", "0.85", "a smaller share for weights and cache: the rest is for what grows");
+        advice.option("utilization", smaller_share(diagnosis),
+                      "a smaller share for weights and cache: the rest is for what grows");
         advice.option("parallel", "64", "fewer sequences at once");
         return;
     }
@@ -260,7 +289,7 @@ void add_plain_actions(Diagnosis& diagnosis, const Load& load) {
     switch (diagnosis.cause) {
     case FailureCause::kv_too_large: return advise_kv(advice, diagnosis, budget);
     case FailureCause::weights_too_large: return advise_weights(advice, diagnosis);
-    case FailureCause::compute_too_large: return advise_compute(advice, diagnosis, budget);
+    case FailureCause::compute_too_large: return advise_compute(advice, diagnosis, load, budget);
     case FailureCause::generation_growth: return advise_generation(advice, diagnosis, budget);
     case FailureCause::other_process: return advise_other_process(advice, diagnosis);
     case FailureCause::setting: return advise_settings(advice, diagnosis);

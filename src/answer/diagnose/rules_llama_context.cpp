@@ -98,6 +98,18 @@ void read_n_ctx(LogReader& reader, const Mention& mention) {
     reader.evidence(mention);
 }
 
+/// "n_ctx_per_seq = 4096" and "n_ctx_seq (4096) < n_ctx_train (131072)", where a log shows no more than warnings.
+void read_n_ctx_seq(LogReader& reader, const Mention& mention) {
+    if (reader.load().part == LoadPart::model && !reader.in_fit_pass())
+        reader.set("n_ctx_seq", count(mention.rest), mention.number);
+}
+
+/// "new prompt, n_ctx_slot = 32768", "new slot, n_ctx = 32768": of one slot.
+void read_n_ctx_slot(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::llama_cpp);
+    reader.set_once("n_ctx_slot", count(mention.rest), mention.number);
+}
+
 void read_n_seq_max(LogReader& reader, const Mention& mention) {
     const auto value = own_value(mention);
     if (!value) return;
@@ -252,7 +264,7 @@ void read_command(LogReader& reader, const Mention& mention) {
         Spelling("--cpu-moe", "-cmoe"),
         Spelling("--swa-full", "--swa-full"),
     };
-    reader.load().options_line = mention.number;
+    std::map<std::string, std::string, std::less<>> options;
     std::string_view rest = mention.rest.substr(0, 8000);
     while (!rest.empty()) {
         rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
@@ -260,10 +272,12 @@ void read_command(LogReader& reader, const Mention& mention) {
         rest.remove_prefix(option.size());
         if (!option.starts_with('-')) continue;
         for (const auto& [spelling, name] : names) {
-            if (option == spelling)
-                reader.load().options.insert_or_assign(std::string(name), std::string(word(rest).substr(0, 200)));
+            if (option == spelling) options.insert_or_assign(std::string(name), std::string(word(rest).substr(0, 200)));
         }
     }
+    if (options.empty()) return; // somebody speaks of the program
+    reader.load().options = std::move(options);
+    reader.load().options_line = mention.number;
 }
 
 void read_ready(LogReader& reader, const Mention& mention) { reader.ready(mention.number); }
@@ -300,6 +314,10 @@ constexpr std::array rules{
     Rule{"type_k = ", read_type<type_k_key>},
     Rule{"type_v = ", read_type<type_v_key>},
     Rule{"n_ctx ", read_n_ctx},
+    Rule{"n_ctx_per_seq", read_n_ctx_seq},
+    Rule{"n_ctx_seq", read_n_ctx_seq},
+    Rule{"n_ctx_slot", read_n_ctx_slot},
+    Rule{"new slot, n_ctx", read_n_ctx_slot},
     Rule{"n_seq_max", read_n_seq_max},
     Rule{"n_batch", read_number<n_batch_key>},
     Rule{"n_ubatch", read_number<n_ubatch_key>},
@@ -326,6 +344,8 @@ constexpr std::array rules{
     Rule{"llama-completion -", read_command},
     Rule{"koboldcpp.py -", read_command},
     Rule{"ollama runner -", read_command},
+    Rule{"ollama_llama_server ", read_command}, // 2024
+    Rule{"runner --model", read_command},
     Rule{"runner --ollama-engine", read_command},
     Rule{": model loaded", read_ready},
     Rule{"server is listening on", read_ready},

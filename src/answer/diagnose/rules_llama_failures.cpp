@@ -107,13 +107,27 @@ void read_cuda_error(LogReader& reader, const Mention& mention) {
     if (has(mention, "RuntimeError: ") || has(mention, "AcceleratorError: ")) { // an exception of PyTorch's
         reader.sign(LogRuntime::pytorch);
         const FailureStage stage = reader.take_frame();
-        return reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
+        reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
+        auto& failure = reader.load().failure;
+        if (failure) failure->time_known = stage != FailureStage::none || reader.load().ready;
+        return;
     }
     reader.sign(LogRuntime::llama_cpp);
     Load& load = reader.load();
     if (load.refusal && mention.number - load.refusal->line < 4) return;
     if (load.failure && load.failure->refusal.bytes && !load.ready) return;
-    reader.failed(stage_of_progress(load), mention);
+    const FailureStage stage = stage_of_progress(load);
+    reader.failed(stage, mention);
+    if (load.failure && stage == FailureStage::generation) load.failure->time_known = load.ready;
+}
+
+/// "  current device: 1, in function alloc at ...", below the error.
+void read_current_device(LogReader& reader, const Mention& mention) {
+    auto& failure = reader.load().failure;
+    const auto device = count(mention.rest);
+    if (!failure || !device || *device > 1000 || mention.number - failure->line > 3) return;
+    const bool rocm = failure->text.find("ROCm") != std::string::npos;
+    if (failure->refusal.device.empty()) failure->refusal.device = (rocm ? "ROCm" : "CUDA") + std::to_string(*device);
 }
 
 /// "ggml_vulkan: Device memory allocation of size 4563402752 failed."
@@ -158,6 +172,7 @@ void read_metal_insufficient(LogReader& reader, const Mention& mention) {
         reader.failed(FailureStage::generation, mention, FailureCause::generation_growth);
     else
         reader.failed(FailureStage::compute, mention);
+    if (load.failure) load.failure->time_known = mlx || load.ready || load.has_context;
     if (load.failure && load.failure->refusal.device.empty() && !mlx) load.failure->refusal.device = "Metal";
 }
 
@@ -246,6 +261,7 @@ constexpr std::array rules{
     Rule{"CUDA error: ", read_cuda_error},
     Rule{"ROCm error: ", read_cuda_error},
     Rule{"CUDA error 2 at ", read_cuda_error},
+    Rule{"current device: ", read_current_device},
     Rule{"Device memory allocation of size ", read_vulkan},
     Rule{"exceeds device memory allocation limit", read_buffer_limit},
     Rule{"exceeds device buffer size limit", read_buffer_limit},

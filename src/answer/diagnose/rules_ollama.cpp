@@ -141,7 +141,11 @@ void read_retry(LogReader& reader, const Mention& mention) {
     reader.load().retried = true;
     reader.load().dead = true;
     const auto from = field(mention.line, "old_num_ctx"), to = field(mention.line, "new_num_ctx");
-    reader.new_process(mention.number);
+    reader.new_model(mention.number);
+    reader.load().retried = reader.load().dead = false; // the same object where the log shows nothing before
+    reader.load().options.clear();
+    if (to) reader.set("n_ctx_seq", count(*to), mention.number);
+    reader.ignore_rest_of_line(); // the error of the load before
     if (from && to && from->size() < 12 && to->size() < 12)
         reader.note("Ollama failed at a context of " + std::string(*from) + " and tried again with " +
                     std::string(*to));

@@ -1,4 +1,4 @@
-// What PyTorch, transformers, vLLM and SGLang print. Their messages are long and get wrapped: those with several
+// What PyTorch, transformers and vLLM print. Their messages are long and get wrapped: those with several
 // figures are read from the lines put together without blanks.
 #include "log_reader.hpp"
 #include "log_text.hpp"
@@ -14,11 +14,6 @@ namespace {
 
 using namespace log_text;
 
-std::optional<std::uint64_t> size_after(std::string_view text, std::string_view mark) {
-    const auto rest = after(text, mark);
-    return rest ? size_in(*rest) : std::nullopt;
-}
-
 /// The size in front of `mark`: "4.61GiBalreadyallocated".
 std::optional<std::uint64_t> size_before(std::string_view text, std::string_view mark) {
     const std::size_t at = text.find(mark);
@@ -29,6 +24,12 @@ std::optional<std::uint64_t> size_before(std::string_view text, std::string_view
         --start;
     const std::size_t digits = text.find_first_of("0123456789", start);
     return digits < at ? size_in(text.substr(digits, at - digits)) : std::nullopt;
+}
+
+/// The same error once more, in fewer words: "Capture cuda graph failed: CUDA out of memory. Tried to allocate 594 MiB".
+bool is_repeated(const Load& load, const LogRefusal& refusal) {
+    if (!load.failure || !load.failure->refusal.bytes || !refusal.bytes || !refusal.device.empty()) return false;
+    return load.failure->refusal.bytes->value == refusal.bytes->value && refusal.line - load.failure->line < 200;
 }
 
 /// "CUDA out of memory. Tried to allocate 172.00 MiB (GPU 0; 23.65 GiB total capacity; 22.99 GiB already allocated; ...)",
@@ -63,12 +64,16 @@ void read_torch(LogReader& reader, const Mention& mention) {
     set("slack", slack);
     if (allocated) set("allocated", allocated);
     if (total && free && own && *free + *own <= *total) set("others", *total - *free - *own);
-    FailureStage stage = reader.take_frame();
-    if (stage == FailureStage::none) stage = FailureStage::generation;
-    reader.load().refusal = refusal;
-    reader.load().ready = false; // a server that has come up says what it was doing by its traceback
-    reader.failed(stage, mention);
-    if (reader.load().failure) reader.load().failure->text = before(mention.line, "Ifreserved");
+    const FailureStage stage = reader.take_frame();
+    Load& load = reader.load();
+    if (is_repeated(load, refusal)) return;
+    const bool known = stage != FailureStage::none || load.ready;
+    load.refusal = refusal;
+    load.ready = false; // a server that has come up says what it was doing by its traceback
+    reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
+    if (!load.failure) return;
+    load.failure->text = before(mention.line, "Ifreserved");
+    load.failure->time_known = known;
 }
 
 void collect_torch(LogReader& reader, const Mention& mention) {
@@ -79,16 +84,6 @@ void collect_torch(LogReader& reader, const Mention& mention) {
         load.failure->text.starts_with("outofmemory") && mention.number - load.failure->line < 200)
         return; // the same error, once more on its way up
     reader.collect(mention, read_torch);
-}
-
-/// A frame of a traceback in a library: "File ".../site-packages/vllm/worker/worker.py", line 223, in profile_run". Other
-/// paths do not tell whose log it is: `modules` are of the library alone.
-bool is_frame_of(const Mention& mention, std::initializer_list<std::string_view> modules) {
-    const std::string_view head = mention.line.substr(0, mention.at);
-    if (head.find("File \"") == std::string_view::npos || mention.rest.find("\", line ") == std::string_view::npos)
-        return false;
-    const bool installed = head.ends_with("-packages") || head.ends_with("-packages/");
-    return installed || std::ranges::any_of(modules, [&](std::string_view m) { return mention.rest.starts_with(m); });
 }
 
 template <FailureStage Stage, int Rank>
@@ -106,7 +101,8 @@ void read_traceback(LogReader& reader, const Mention&) { reader.take_frame(); }
 void read_vllm(LogReader& reader, const Mention&) { reader.sign(LogRuntime::vllm); }
 
 void read_vllm_path(LogReader& reader, const Mention& mention) {
-    if (is_frame_of(mention, {"v1/", "engine/", "worker/", "executor/", "model_executor/", "entrypoints/"}))
+    if (is_frame_of(mention.line, mention.at, mention.rest,
+                    {"v1/", "engine/", "worker/", "executor/", "model_executor/", "entrypoints/"}))
         reader.sign(LogRuntime::vllm);
 }
 
@@ -268,52 +264,6 @@ void collect_startup(LogReader& reader, const Mention& mention) {
 
 void read_ready(LogReader& reader, const Mention& mention) { reader.ready(mention.number); }
 
-// ---- SGLang -----------------------------------------------------------------------------------------------------------
-
-void read_sglang(LogReader& reader, const Mention& mention) {
-    if (!in_path(mention.line, mention.at) || is_frame_of(mention, {"/srt/"})) reader.sign(LogRuntime::sglang);
-}
-
-void read_sglang_begin(LogReader& reader, const Mention& mention) {
-    reader.sign(LogRuntime::sglang);
-    reader.set("free", size_after(mention.rest, "avail mem="), mention.number);
-    reader.frame(1, FailureStage::weights);
-}
-
-void read_sglang_end(LogReader& reader, const Mention& mention) {
-    reader.sign(LogRuntime::sglang);
-    reader.take_frame();
-    reader.set("weights", size_after(mention.rest, "mem usage="), mention.number);
-}
-
-/// "KV Cache is allocated. #tokens: 71424, K size: 5.45 GB, V size: 5.45 GB"
-void read_sglang_cache(LogReader& reader, const Mention& mention) {
-    reader.sign(LogRuntime::sglang);
-    if (const auto n = after(mention.rest, "#tokens: ")) reader.set("kv_tokens", count(*n), mention.number);
-    const auto k = size_after(mention.rest, "K size: "), v = size_after(mention.rest, "V size: ");
-    if (k) reader.set("kv_cache", *k + v.value_or(0), mention.number);
-    reader.frame(1, FailureStage::compute);
-}
-
-void read_sglang_ctx(LogReader& reader, const Mention& mention) {
-    reader.set("n_ctx", count(mention.rest), mention.number);
-}
-
-void read_sglang_arguments(LogReader& reader, const Mention& mention) {
-    reader.sign(LogRuntime::sglang);
-    const std::string_view line = mention.line;
-    if (const auto name = after(line, "model_path='"))
-        reader.load().name = std::string(before(*name, "'").substr(0, 200));
-    if (const auto n = after(line, "tp_size=")) reader.set("n_gpus", count(*n), mention.number);
-    if (const auto n = after(line, "context_length=")) reader.set("n_ctx", count(*n), mention.number);
-    if (const auto value = after(line, "mem_fraction_static=")) reader.set_text("mem_fraction_static", word(*value));
-}
-
-void read_not_enough(LogReader& reader, const Mention& mention) {
-    reader.sign(LogRuntime::sglang);
-    reader.failed(FailureStage::kv_cache, mention);
-}
-
 constexpr FailureStage weights = FailureStage::weights, cache = FailureStage::kv_cache, compute = FailureStage::compute,
                        generation = FailureStage::generation;
 
@@ -362,13 +312,7 @@ constexpr std::array rules{
     Rule{"No available memory for the cache blocks", read_no_blocks},
     Rule{"Free memory on device ", collect_startup},
     Rule{"Application startup complete", read_ready},
-    Rule{"sglang", read_sglang},
-    Rule{"mem_fraction_static=", read_sglang_arguments},
-    Rule{"Load weight begin.", read_sglang_begin},
-    Rule{"Load weight end.", read_sglang_end},
-    Rule{"KV Cache is allocated.", read_sglang_cache},
-    Rule{"context_len=", read_sglang_ctx},
-    Rule{"Not enough memory. Please try to increase --mem-fraction-static", read_not_enough},
+    Rule{"cuda_graph_runner.py\"", read_frame<compute, 4>},
     Rule{"The server is fired up and ready to roll", read_ready},
 };
 

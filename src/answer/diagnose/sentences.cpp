@@ -61,7 +61,7 @@ std::string thing_of(const Diagnosis& diagnosis, const Budget& budget) {
     case FailureStage::kv_cache:
         return n_ctx == nullptr ? "the KV cache" : "the KV cache of " + tokens_text(n_ctx->value);
     case FailureStage::compute: return "the compute buffer";
-    case FailureStage::generation: return "the memory that generation needs";
+    case FailureStage::generation: return diagnosis.time_known ? "the memory that generation needs" : "memory";
     case FailureStage::mmproj: return "the multimodal projector";
     case FailureStage::host: return "the model";
     case FailureStage::per_buffer_limit: return "a single buffer";
@@ -156,9 +156,8 @@ std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
     case FailureCause::generation_growth:
         return capital(thing_of(diagnosis, budget)) + asked_text(diagnosis) + " was missing on " +
                on_device(diagnosis) +
-               (load.ready || runs_pytorch(diagnosis.runtime) || diagnosis.runtime == LogRuntime::mlx
-                    ? ": it loaded, and grew past what was left"
-                    : "; the log does not show whether it had loaded");
+               (diagnosis.time_known ? ": it loaded, and grew past what was left"
+                                     : "; the log does not show whether it had loaded");
     case FailureCause::not_memory:
         return "The log shows a failure that is not about memory: " + quoted_line(load.other_error->text) + ", line " +
                std::to_string(load.other_error->number);
@@ -249,8 +248,8 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
     if (diagnosis.oom && asked != nullptr && free != nullptr && asked->value > free->value + unused &&
         diagnosis.cause != FailureCause::other_process)
         notes.emplace_back("not fragmentation: more was asked for than was free in all");
-    const auto parallel = load.number("n_parallel");
-    if (diagnosis.oom && diagnosis.runtime == LogRuntime::ollama && parallel && parallel->value > 1)
+    const LogFigure* parallel = diagnosis.figure("n_parallel");
+    if (diagnosis.oom && diagnosis.runtime == LogRuntime::ollama && parallel != nullptr && parallel->value > 1)
         notes.emplace_back("Ollama multiplies the context by its " + std::to_string(parallel->value) +
                            " parallel requests");
     if (const auto tier = load.number("default_ctx"); diagnosis.oom && tier)

@@ -47,6 +47,7 @@ constexpr std::array wordings{
     Wording{LogRuntime::sglang, "cache_type", "--kv-cache-dtype fp8_e5m2"},
     Wording{LogRuntime::sglang, "ubatch", "--chunked-prefill-size {}"},
     Wording{LogRuntime::sglang, "utilization", "--mem-fraction-static {}"},
+    Wording{LogRuntime::sglang, "graphs", "--cuda-graph-max-bs {}"},
     Wording{LogRuntime::sglang, "split", "--tp {}"},
     Wording{LogRuntime::pytorch, "fragmentation", "PYTORCH_ALLOC_CONF=expandable_segments:True"},
     Wording{LogRuntime::mlx, "ctx", "--max-kv-size {}"},
@@ -77,6 +78,12 @@ std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std
         return flags;
     }
     return {};
+}
+
+std::vector<std::string> context_flags(const Diagnosis& diagnosis, std::uint64_t n_ctx) {
+    const LogFigure* parallel = diagnosis.figure("n_parallel");
+    const bool each = diagnosis.runtime == LogRuntime::ollama && parallel != nullptr && parallel->value > 1;
+    return flags_of(diagnosis.runtime, "ctx", std::to_string(each ? n_ctx / parallel->value : n_ctx));
 }
 
 std::string_view engine_of(LogRuntime runtime) {

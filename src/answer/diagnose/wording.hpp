@@ -12,6 +12,9 @@ namespace vramfit {
 /// {"OLLAMA_CONTEXT_LENGTH=8192"} for Ollama. Empty where the runtime has no such setting.
 std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std::string_view value);
 
+/// The same of a context of `n_ctx` tokens in all: Ollama counts those of one of its parallel requests.
+std::vector<std::string> context_flags(const Diagnosis& diagnosis, std::uint64_t n_ctx);
+
 /// Which runtimes run llama.cpp's own memory code, so that the estimator speaks for them.
 bool runs_llama_cpp(LogRuntime runtime);
 

@@ -1,0 +1,105 @@
+// What SGLang prints.
+#include "log_reader.hpp"
+#include "log_text.hpp"
+
+#include "vramfit/base/text.hpp"
+
+#include <array>
+
+namespace vramfit {
+namespace {
+
+using namespace log_text;
+
+void read_sglang(LogReader& reader, const Mention& mention) {
+    if (!in_path(mention.line, mention.at) || is_frame_of(mention.line, mention.at, mention.rest, {"/srt/"}))
+        reader.sign(LogRuntime::sglang);
+}
+
+void read_sglang_begin(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::sglang);
+    reader.set("free", size_after(mention.rest, "avail mem="), mention.number);
+    reader.frame(1, FailureStage::weights);
+}
+
+void read_sglang_end(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::sglang);
+    reader.take_frame();
+    reader.set("weights", size_after(mention.rest, "mem usage="), mention.number);
+}
+
+/// "KV Cache is allocated. #tokens: 71424, K size: 5.45 GB, V size: 5.45 GB"
+void read_sglang_cache(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::sglang);
+    if (const auto n = after(mention.rest, "#tokens: ")) reader.set("kv_tokens", count(*n), mention.number);
+    const auto k = size_after(mention.rest, "K size: "), v = size_after(mention.rest, "V size: ");
+    if (k) reader.set("kv_cache", *k + v.value_or(0), mention.number);
+    reader.frame(1, FailureStage::compute);
+}
+
+void read_sglang_ctx(LogReader& reader, const Mention& mention) {
+    reader.set("n_ctx", count(mention.rest), mention.number);
+}
+
+void read_sglang_arguments(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::sglang);
+    const std::string_view line = mention.line;
+    if (const auto name = after(line, "model_path='"))
+        reader.load().name = std::string(before(*name, "'").substr(0, 200));
+    if (const auto n = after(line, "tp_size=")) reader.set("n_gpus", count(*n), mention.number);
+    if (const auto n = after(line, "context_length=")) reader.set("n_ctx", count(*n), mention.number);
+    if (const auto value = after(line, "mem_fraction_static="))
+        reader.set_text("mem_fraction_static", before(word(*value), ","));
+    if (const auto n = after(line, "cuda_graph_max_bs=")) reader.set("graph_batch", count(*n), mention.number);
+    if (const auto n = after(line, "chunked_prefill_size=")) reader.set("chunked_prefill", count(*n), mention.number);
+}
+
+void read_graph_begin(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::sglang);
+    reader.set("graph_capture", mention.number, mention.number);
+    reader.frame(1, FailureStage::compute);
+}
+
+void read_graph_end(LogReader& reader, const Mention&) {
+    reader.load().numbers.erase("graph_capture");
+    reader.take_frame();
+}
+
+/// "Capture cuda graph failed: CUDA out of memory", with or without the figures behind it: still at the start.
+void read_graph_failed(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::sglang);
+    const bool memory = mention.rest.find("out of memory") != std::string_view::npos;
+    if (!memory) return reader.other_error(mention);
+    reader.set("graph_capture", mention.number, mention.number);
+    reader.frame(6, FailureStage::compute);
+    auto& failure = reader.load().failure;
+    if (failure && failure->stage == FailureStage::generation)
+        failure->stage = FailureStage::compute, failure->time_known = true;
+    if (!failure && mention.rest.find("Tried to") == std::string_view::npos)
+        reader.failed(FailureStage::compute, mention);
+}
+
+void read_not_enough(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::sglang);
+    reader.failed(FailureStage::kv_cache, mention);
+}
+
+constexpr std::array rules{
+    Rule{"sglang", read_sglang},
+    Rule{"mem_fraction_static=", read_sglang_arguments},
+    Rule{"Load weight begin.", read_sglang_begin},
+    Rule{"Load weight end.", read_sglang_end},
+    Rule{"KV Cache is allocated.", read_sglang_cache},
+    Rule{"Capture cuda graph begin", read_graph_begin},
+    Rule{"Capture cuda graph end", read_graph_end},
+    Rule{"Capture cuda graph failed", read_graph_failed},
+    Rule{"Capture CUDA graph failed", read_graph_failed},
+    Rule{"context_len=", read_sglang_ctx},
+    Rule{"Not enough memory. Please try to increase --mem-fraction-static", read_not_enough},
+};
+
+} // namespace
+
+std::span<const Rule> sglang_rules() { return rules; }
+
+} // namespace vramfit
