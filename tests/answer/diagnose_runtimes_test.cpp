@@ -133,8 +133,8 @@ TEST_CASE("the context of a slot counts where no other is shown", "[diagnose]") 
     const Diagnosis one = diagnosis_of(error + "slot update_slots: id  0 | task 0 | new prompt, n_ctx_slot = 6144\n");
     CHECK(value_of(one, "n_ctx") == 6144);
     CHECK(flags_for(one, "ctx") == Flags{"-c", "3072"});
-    const Diagnosis shared = diagnosis_of("srv: n_parallel is set to auto, using n_parallel = 4 and kv_unified = true\n"
-                                          "slot load_model: id  0 | task -1 | new slot, n_ctx = 32768\n" +
-                                          error);
+    const Diagnosis shared =
+        diagnosis_of("slot   load_model: id  0 | task -1 | new slot, n_ctx = 32768\n" + error +
+                     "srv: n_parallel is set to auto, using n_parallel = 4 and kv_unified = true\n");
     CHECK(value_of(shared, "n_ctx") == 32768);
 }

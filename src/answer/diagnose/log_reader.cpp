@@ -61,6 +61,7 @@ LogFacts LogReader::read(const ByteStream& log) {
     reader.finish_collecting();
     reader.facts_.n_lines = lines.number();
     reader.finish_load();
+    reader.keep_command_below();
     reader.facts_.last = std::move(reader.load_);
     return std::move(reader.facts_);
 }
@@ -162,12 +163,23 @@ void LogReader::finish_load() {
     if (load.retried) load.failure.reset();
 }
 
+bool LogReader::nothing_loaded() const {
+    return !load_.failed() && !load_.ready && !load_.has_buffers() && !load_.refusal && load_.name.empty() &&
+           load_.path.empty() && !load_.has_context;
+}
+
+/// A command that stands below a log is the one that wrote it.
+void LogReader::keep_command_below() {
+    auto& failed = facts_.last_failed;
+    if (!nothing_loaded() || !failed || !failed->options.empty()) return;
+    failed->options = load_.options;
+    failed->options_line = load_.options_line;
+}
+
 void LogReader::new_process(std::uint64_t line) {
     finish_collecting();
-    const bool empty = !load_.failed() && !load_.ready && !load_.has_buffers() && !load_.refusal &&
-                       load_.name.empty() && load_.path.empty() && !load_.has_context;
     in_fit_pass_ = false;
-    if (empty) return;
+    if (nothing_loaded()) return;
     finish_load();
     Load finished = std::move(load_);
     load_ = Load();
@@ -192,6 +204,11 @@ void LogReader::new_model(std::uint64_t line) {
     } else if (load_.has_context && load_.has_buffers() && !in_fit_pass_) {
         load_.part = LoadPart::draft; // a second model before the first one answers
     }
+}
+
+void LogReader::starts_over(std::uint64_t line) {
+    if (!in_fit_pass_ && (load_.failure || load_.refusal)) load_.dead = true;
+    new_model(line);
 }
 
 void LogReader::ready(std::uint64_t) {

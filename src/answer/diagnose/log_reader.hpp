@@ -49,6 +49,7 @@ public:
     void sign(LogRuntime runtime) { ++facts_.signs[static_cast<std::size_t>(runtime)]; }
     void new_process(std::uint64_t line); ///< a program starts: whatever comes belongs to it
     void new_model(std::uint64_t line);   ///< a model begins to load; the same load where nothing has happened yet
+    void starts_over(std::uint64_t line); ///< the same, of a line that no load goes on with once it has failed
     void ready(std::uint64_t line);       ///< the model answers
     void gave_up(const Mention& mention); ///< the load has failed for good
     void fit_pass(bool begins);           ///< llama.cpp's `--fit` prints sizes of what it only tries
@@ -82,6 +83,8 @@ private:
     void feed(std::string_view line);
     bool is_ignored(std::string_view line);
     void finish_load();
+    bool nothing_loaded() const;
+    void keep_command_below();
     void forget_failure_of_retry();
     void finish_collecting();
     void note_origins();

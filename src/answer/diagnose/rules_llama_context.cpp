@@ -25,6 +25,7 @@ void read_buffer(LogReader& reader, const Mention& mention) {
     const std::size_t blank = named.find_last_of(' ');
     const std::string_view kind = blank == std::string_view::npos ? "" : named.substr(blank + 1);
     const std::string_view device = blank == std::string_view::npos ? "" : trimmed(named.substr(0, blank));
+    if (kind == "model" && reader.load().dead) reader.new_model(mention.number);
     if (!reader.load().ready && !reader.in_fit_pass()) reader.evidence(mention);
     const bool of_projector = mention.line.find("compute_meta:") != std::string_view::npos;
     reader.sign(LogRuntime::llama_cpp);
@@ -228,6 +229,13 @@ void read_breakdown(LogReader& reader, const Mention& mention) {
     reader.set_once("table_compute", mib_of(*compute), mention.number);
 }
 
+/// Whether what stands at `at` was typed: "user@host:~$ ./bin/llama-server -m x.gguf", "PS C:\\x> llama-server.exe".
+bool is_typed(std::string_view line, std::size_t at) {
+    const std::string_view head = trimmed(line.substr(0, line.substr(0, at).find_last_of(" \t") + 1));
+    if (head.size() < 2) return head == "$"; // ">" and "#" alone are marks of quotations and headings
+    return std::string_view("$#%>").find(head.back()) != std::string_view::npos;
+}
+
 /// Options of a command line in the log: "$ llama-server -m x.gguf -c 8192", Ollama's `cmd="..."`.
 void read_command(LogReader& reader, const Mention& mention) {
     using Spelling = std::pair<std::string_view, std::string_view>;
@@ -276,6 +284,7 @@ void read_command(LogReader& reader, const Mention& mention) {
         }
     }
     if (options.empty()) return; // somebody speaks of the program
+    if (is_typed(mention.line, mention.at)) reader.new_process(mention.number);
     reader.load().options = std::move(options);
     reader.load().options_line = mention.number;
 }

@@ -37,6 +37,7 @@ void read_metadata(LogReader& reader, const Mention& mention) {
     const std::string_view key = trimmed(mention.rest.substr(0, equals));
     const std::string_view value = trimmed(mention.rest.substr(equals + 1));
     reader.sign(LogRuntime::llama_cpp);
+    if (reader.load().dead) reader.new_model(mention.number);
     Load& load = reader.load();
     if (load.part != LoadPart::model) return; // a draft model's or a projector's
     if (key == "arch") load.arch = name_of_value(value);
@@ -61,7 +62,10 @@ void read_loader(LogReader& reader, const Mention& mention) {
     const bool loads_model = mention.line.find("llama_model_loader") != std::string_view::npos;
     if (loads_model && reader.load().part == LoadPart::projector)
         reader.load().part = LoadPart::model; // that was before
-    reader.new_model(mention.number);
+    if (loads_model)
+        reader.starts_over(mention.number);
+    else
+        reader.new_model(mention.number);
     if (reader.load().part != LoadPart::model) return;
     if (const auto path = after(mention.rest, " from ")) reader.load().path = name_of_value(before(*path, " (version"));
 }
@@ -69,7 +73,8 @@ void read_loader(LogReader& reader, const Mention& mention) {
 /// "srv    load_model: loading model '/models/x.gguf'".
 void read_loading(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::llama_cpp);
-    if (reader.load().dead || reader.load().ready) reader.new_process(mention.number);
+    const Load& load = reader.load();
+    if (load.dead || load.ready || load.failure) reader.new_process(mention.number);
     reader.load().path = name_of_value(before(mention.rest, "'"));
 }
 
@@ -103,6 +108,9 @@ void read_process(LogReader& reader, const Mention& mention) {
 
 void read_build(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::llama_cpp);
+    const Load& load = reader.load();
+    if ((load.dead || load.ready || load.failed()) && mention.rest.find(" with ") != std::string_view::npos)
+        reader.new_process(mention.number); // the first line of a program
     if (mention.line.substr(0, mention.at).find("ollama") == std::string_view::npos)
         reader.load().version = "build " + name_of_value(before(mention.rest.substr(0, 40), " with "));
 }
@@ -116,7 +124,7 @@ void read_free(LogReader& reader, const Mention& mention) {
     if (!free) return;
     if (const auto device = after(mention.line, "using device ")) {
         reader.sign(LogRuntime::llama_cpp);
-        reader.new_model(mention.number);
+        reader.starts_over(mention.number);
         const std::string_view name = before(*device, " (");
         LogDevice& found = reader.load().device(name.substr(0, longest_name));
         const std::string_view rest = device->substr(std::min(device->size(), name.size() + 2));
@@ -198,6 +206,9 @@ void read_offloaded(LogReader& reader, const Mention& mention) {
     const auto layers = count(mention.rest);
     const auto of = after(mention.rest, "/");
     if (!layers || !of || reader.load().part != LoadPart::model) return;
+    const Load& load = reader.load();
+    const bool of_engine = mention.line.find("source=") != std::string_view::npos; // Ollama's, once for each try
+    if (load.dead || (load.number("gpu_layers") && !of_engine && load.failure)) reader.starts_over(mention.number);
     reader.set("gpu_layers", layers, mention.number);
     reader.set("gpu_layers_of", count(*of), mention.number);
 }
