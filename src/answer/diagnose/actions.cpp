@@ -123,7 +123,9 @@ void context_first(Diagnosis& diagnosis) {
 bool add_beside(Diagnosis& diagnosis, const Budget& budget, const Request& request, Estimator& estimator) {
     const bool in_context = diagnosis.stage == FailureStage::kv_cache || diagnosis.stage == FailureStage::compute;
     if (!in_context || !budget.free_is_left || !budget.left) return false;
+    const LogFigure* n_ctx = diagnosis.figure("n_ctx");
     for (const BesidePlan& plan : plans_beside(request, estimator, *budget.left)) {
+        if (plan.kind == "ctx" && n_ctx != nullptr && plan.n_ctx >= n_ctx->value) continue; // it is in effect
         DiagnosisAction action;
         action.kind = plan.kind;
         action.summary = plan.summary;

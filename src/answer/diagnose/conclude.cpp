@@ -196,6 +196,16 @@ FailureCause cause_of_stage(FailureStage stage) {
     return FailureCause::none;
 }
 
+/// A compute buffer that comes last finds no room where weights and cache alone take more than was free: a driver that
+/// lends the computer's memory let them.
+std::optional<FailureCause> cause_before(const Load& load, const Diagnosis& diagnosis) {
+    const Budget budget = budget_of(load, diagnosis);
+    if (diagnosis.stage != FailureStage::compute || budget.host || budget.free_is_left) return std::nullopt;
+    if (!budget.free || budget.used <= budget.free->value) return std::nullopt;
+    const bool weights_fit = budget.used - budget.cache <= budget.free->value;
+    return weights_fit ? FailureCause::kv_too_large : FailureCause::weights_too_large;
+}
+
 bool is_at_load(FailureStage stage) {
     return stage == FailureStage::weights || stage == FailureStage::kv_cache || stage == FailureStage::compute ||
            stage == FailureStage::mmproj;
@@ -216,6 +226,8 @@ void judge_failure(Diagnosis& diagnosis, const Load& load) {
         diagnosis.stage = FailureStage::per_buffer_limit, diagnosis.cause = FailureCause::per_buffer_limit;
     else if (others_hold_it(load, diagnosis) || (is_at_load(failure.stage) && would_have_fit(load, diagnosis)))
         diagnosis.cause = FailureCause::other_process;
+    else if (const auto before = cause_before(load, diagnosis))
+        diagnosis.cause = *before;
 }
 
 std::string working_device(const Load& load) {
@@ -285,7 +297,12 @@ Budget budget_of(const Load& load, const Diagnosis& diagnosis) {
     budget.free_is_left = !budget.host && load.number("free_now");
     if (!budget.host) {
         const LogDevice* device = device_of(load, diagnosis.device);
-        budget.used = load.on_device(diagnosis.device.empty() && device != nullptr ? device->name : diagnosis.device);
+        const std::string_view name = diagnosis.device.empty() && device != nullptr ? device->name : diagnosis.device;
+        budget.used = load.on_device(name);
+        for (const LogBuffer& buffer : load.buffers) {
+            if (buffer.kind == BufferKind::kv_cache && device_of_buffer(buffer.device) == name)
+                budget.cache = std::max(budget.cache, buffer.bytes);
+        }
     }
     // Metal tells no free memory, but what it may use in all.
     const auto start = budget.free ? budget.free : diagnosis.device.starts_with("M") ? budget.total : std::nullopt;

@@ -18,6 +18,7 @@ Diagnosis conclude(const LogFacts& facts, const Load& load);
 struct Budget {
     OptionalLogged total, free;
     std::uint64_t used = 0;            ///< by this load, as logged
+    std::uint64_t cache = 0;           ///< of that, the largest cache: the one that grows with the context
     std::optional<std::uint64_t> left; ///< when the request came
     bool free_is_left = false;         ///< the free memory was measured when the request came
     std::size_t n_devices = 0;         ///< whose free memory the log shows

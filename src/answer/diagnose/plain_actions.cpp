@@ -40,6 +40,27 @@ std::uint64_t rounded_down(std::uint64_t n_ctx) {
     return 0;
 }
 
+/// How much of it was not there.
+std::uint64_t missing_of(const Diagnosis& diagnosis, const Budget& budget) {
+    const LogFigure* asked = diagnosis.figure("requested");
+    if (asked == nullptr || !budget.left) return 0;
+    const std::uint64_t spilled =
+        budget.free && !budget.free_is_left ? budget.used - std::min(budget.used, budget.free->value) : 0;
+    return asked->value + spilled - std::min(asked->value, *budget.left);
+}
+
+/// Whether a smaller type, which saves nearly half of the cache, leaves what the compute buffer misses.
+bool cache_type_is_enough(const Diagnosis& diagnosis, const Budget& budget) {
+    return missing_of(diagnosis, budget) < budget.cache / 5 * 2;
+}
+
+/// The context whose cache is smaller by what the compute buffer misses; 0 where even none would do.
+std::uint64_t context_beside_compute(std::uint64_t n_ctx, std::uint64_t missing, std::uint64_t cache) {
+    constexpr std::uint64_t room = 128 * mib;
+    const double share = static_cast<double>(missing + room) / static_cast<double>(cache);
+    return share < 1 ? rounded_down(static_cast<std::uint64_t>((1 - share) * static_cast<double>(n_ctx))) : 0;
+}
+
 /// A context whose share of the logged request is what was left, with room for the compute buffer.
 std::uint64_t context_that_fits(const Diagnosis& diagnosis, const Budget& budget) {
     if (const LogFigure* most = diagnosis.figure("max_ctx")) return most->value;
@@ -52,6 +73,9 @@ std::uint64_t context_that_fits(const Diagnosis& diagnosis, const Budget& budget
         const double share = static_cast<double>(left) / static_cast<double>(asked->value);
         return share < 1 ? rounded_down(static_cast<std::uint64_t>(share * static_cast<double>(n_ctx->value))) : 0;
     }
+    const std::uint64_t missing = missing_of(diagnosis, budget);
+    if (diagnosis.stage == FailureStage::compute && missing > 0 && budget.cache > 0)
+        return context_beside_compute(n_ctx->value, missing, budget.cache);
     if (diagnosis.stage == FailureStage::kv_cache && asked == nullptr && budget.left)
         // Nothing is known of the model: 128 KiB a token is what many of 7 to 9 billion parameters take.
         return rounded_down(std::min(*budget.left / (128 * kib) / 2, n_ctx->value / 2));
@@ -102,7 +126,8 @@ void advise_weights(Advice& advice, const Diagnosis& diagnosis) {
     const LogFigure* layers = diagnosis.figure("gpu_layers_of");
     const LogFigure* asked = diagnosis.figure("requested");
     const LogFigure* free = diagnosis.figure("free");
-    if (llama && layers != nullptr && asked != nullptr && free != nullptr && asked->value > free->value) {
+    if (llama && diagnosis.stage == FailureStage::weights && layers != nullptr && asked != nullptr && free != nullptr &&
+        asked->value > free->value) {
         constexpr double room = 0.8; // for cache and compute buffer
         const double share = room * static_cast<double>(free->value) / static_cast<double>(asked->value);
         advice.option("gpu_layers",
@@ -208,22 +233,38 @@ void advise_kv(Advice& advice, const Diagnosis& diagnosis, const Budget& budget)
     if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang)
         return advise_engine_kv(advice, diagnosis);
     advise_context(advice, diagnosis, budget);
-    advise_cache_type(advice, diagnosis);
+    if (diagnosis.stage != FailureStage::compute || cache_type_is_enough(diagnosis, budget))
+        advise_cache_type(advice, diagnosis);
     const LogFigure* parallel = diagnosis.figure("n_parallel");
     if (diagnosis.runtime == LogRuntime::ollama && parallel != nullptr && parallel->value > 1)
         advice.option("parallel", "1", "one request at a time: each has a context of its own");
     advice.plain("quant", "a smaller quantization, or a smaller model, leaves more for the cache");
 }
 
+/// Smaller physical batches, as far down as the buffer's share of them needs it; nothing where none is small enough.
+void advise_ubatch(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+    const LogFigure* logged = diagnosis.figure("n_ubatch");
+    const LogFigure* asked = diagnosis.figure("requested");
+    const std::uint64_t ubatch = logged == nullptr ? 512 : std::max<std::uint64_t>(logged->value, 1);
+    constexpr std::uint64_t least = 32; // every prompt would crawl
+    for (std::uint64_t smaller = ubatch > 512 ? 512 : 256; smaller >= least; smaller /= 2) {
+        if (smaller >= ubatch) continue;
+        const double share = static_cast<double>(smaller) / static_cast<double>(ubatch);
+        const bool too_large = asked != nullptr && budget.left &&
+                               share * static_cast<double>(asked->value) > static_cast<double>(*budget.left);
+        if (too_large) continue;
+        return advice.option("ubatch", std::to_string(smaller),
+                             "smaller physical batches: the compute buffer shrinks with them");
+    }
+}
+
 void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
-    const LogFigure* ubatch = diagnosis.figure("n_ubatch");
     const auto off = std::ranges::find_if(diagnosis.settings, [](const LogSetting& setting) {
         return setting.name == "flash_attn" && (setting.value == "0" || setting.value == "disabled");
     });
     if (off != diagnosis.settings.end())
         advice.option("flash_attn", "on",
                       "flash attention: no buffer that grows with the square of the batch and context");
-    const std::uint64_t smaller = ubatch != nullptr && ubatch->value > 512 ? 512 : 256;
     if (diagnosis.runtime == LogRuntime::vllm) {
         advice.option("parallel", "64", "fewer sequences at once: the dummy run at start is smaller");
         advice.option("ubatch", "2048", "smaller steps of a prompt: less activation memory");
@@ -235,10 +276,12 @@ void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load
             advice.option("ubatch", std::to_string(steps), "smaller steps of a prompt: less activation memory");
         advice.option("utilization", smaller_share(diagnosis), "less for weights and cache, more for what runs");
     } else if (runs_llama_cpp(diagnosis.runtime)) {
-        advice.option("ubatch", std::to_string(smaller),
-                      "smaller physical batches: the compute buffer shrinks with them");
+        advise_ubatch(advice, diagnosis, budget);
     }
     advise_context(advice, diagnosis, budget);
+    if (!runs_llama_cpp(diagnosis.runtime)) return;
+    if (cache_type_is_enough(diagnosis, budget)) advise_cache_type(advice, diagnosis);
+    advice.plain("quant", "a smaller quantization, or a smaller model, leaves more for the rest");
 }
 
 void advise_generation(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {

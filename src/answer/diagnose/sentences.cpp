@@ -97,6 +97,10 @@ std::string fit_sentence(const Diagnosis& diagnosis, const Budget& budget) {
     text += ": " + format_mib(*budget.left) + (start ? " were left" : " were free");
     if (start && weights != nullptr && diagnosis.stage != FailureStage::weights)
         text += " beside what lay there already";
+    if (diagnosis.stage == FailureStage::compute && diagnosis.cause != FailureCause::compute_too_large && budget.free &&
+        budget.used > budget.free->value)
+        return text + "; " + (diagnosis.cause == FailureCause::kv_too_large ? "weights and cache" : "the weights") +
+               " alone take more than the " + format_mib(budget.free->value) + " that were free";
     const LogFigure* asked = diagnosis.figure("requested");
     const bool enough = asked != nullptr && asked->value <= *budget.left;
     const LogFigure* own = diagnosis.figure("own");

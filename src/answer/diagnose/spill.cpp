@@ -49,15 +49,20 @@ std::string near_full_note(const Filling& filling, const Load& load) {
 } // namespace
 
 void add_spill_notes(Diagnosis& diagnosis, const Load& load) {
-    if (diagnosis.oom) return;
     for (const Filling& filling : fillings_of(diagnosis, load)) {
         const bool near_full = filling.used >= filling.room - filling.room / 20;
         if (filling.used <= filling.room) {
-            if (near_full && load.ready && is_windows(load)) diagnosis.notes.push_back(near_full_note(filling, load));
+            if (!diagnosis.oom && near_full && load.ready && is_windows(load))
+                diagnosis.notes.push_back(near_full_note(filling, load));
             continue;
         }
         const std::string sizes = format_mib(filling.used) + " lie where " + format_mib(filling.room) + " were free: ";
-        if (filling.device.starts_with("M"))
+        if (diagnosis.oom && is_windows(load))
+            diagnosis.notes.push_back(sizes + "on Windows the driver put part of it into shared memory before it "
+                                              "refused the rest");
+        else if (diagnosis.oom)
+            continue;
+        else if (filling.device.starts_with("M"))
             diagnosis.notes.push_back(sizes + "macOS compresses and swaps instead of failing, which is slow");
         else if (is_windows(load))
             diagnosis.notes.push_back(sizes + "on Windows the driver spills into shared memory instead of failing, "
