@@ -61,7 +61,8 @@ std::string thing_of(const Diagnosis& diagnosis, const Budget& budget) {
     case FailureStage::kv_cache:
         return n_ctx == nullptr ? "the KV cache" : "the KV cache of " + tokens_text(n_ctx->value);
     case FailureStage::compute: return "the compute buffer";
-    case FailureStage::generation: return diagnosis.time_known ? "the memory that generation needs" : "memory";
+    case FailureStage::generation:
+        return diagnosis.time_known ? "the memory that generation needs" : "the memory that was asked for";
     case FailureStage::mmproj: return "the multimodal projector";
     case FailureStage::host: return "the model";
     case FailureStage::per_buffer_limit: return "a single buffer";
