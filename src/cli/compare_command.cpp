@@ -39,7 +39,8 @@ std::string text_of(const Comparison& comparison, const Terminal& terminal) {
         rows.push_back({{label_of(figure.component), shortened(printable(figure.device), widest_device),
                          format_exact_mib(figure.predicted), format_exact_mib(figure.logged), difference_text(figure)},
                         figure.reason});
-    const std::string model = comparison.model_id.empty() ? comparison.model_name : comparison.model_id;
+    std::string model = comparison.model_id.empty() ? comparison.model_name : comparison.model_id;
+    if (model.empty() && !comparison.model_guess.empty()) model = "the shape of " + comparison.model_guess;
     const std::string quant = comparison.quant.empty() ? "" : "  " + comparison.quant;
     std::string text =
         shortened(printable(model), widest_model) + printable(quant) + "  ctx " + std::to_string(comparison.n_ctx) +
@@ -62,7 +63,11 @@ std::string json_of(const Comparison& comparison) {
                            {"reason", text_or_null(figure.reason)}});
     return dump({{"schema", "vramfit/comparison/1"},
                  {"runtime", name_of(comparison.runtime)},
-                 {"model", {{"name", comparison.model_name}, {"id", comparison.model_id}, {"quant", comparison.quant}}},
+                 {"model",
+                  {{"name", comparison.model_name},
+                   {"id", comparison.model_id},
+                   {"guess", comparison.model_guess},
+                   {"quant", comparison.quant}}},
                  {"n_ctx", comparison.n_ctx},
                  {"figures", figures},
                  {"notes", comparison.notes}});

@@ -72,6 +72,7 @@ std::string in_effect(const Diagnosis& diagnosis) {
     const auto add = [&](const std::string& part, std::uint64_t line) { parts.push_back(part + line_text(line)); };
     const std::string model = printable(diagnosis.model_name.empty() ? diagnosis.model_id : diagnosis.model_name);
     if (!model.empty()) add(model, diagnosis.model_line);
+    if (!diagnosis.model_guess.empty()) parts.push_back("the shape of " + diagnosis.model_guess);
     if (!diagnosis.quant.empty()) add(printable(diagnosis.quant), diagnosis.quant_line);
     if (const LogFigure* n_ctx = diagnosis.figure("n_ctx")) add("context " + std::to_string(n_ctx->value), n_ctx->line);
     if (const LogFigure* slots = diagnosis.figure("n_parallel"))
@@ -171,6 +172,7 @@ std::string render_diagnosis_json(const Diagnosis& diagnosis) {
     for (const DiagnosisAction& action : diagnosis.actions) actions.push_back(json_of(action));
     const Json model = {{"name", text_or_none(diagnosis.model_name)},
                         {"id", text_or_none(diagnosis.model_id)},
+                        {"guess", text_or_none(diagnosis.model_guess)},
                         {"quant", text_or_none(diagnosis.quant)}};
     return dump({{"schema", "vramfit/diagnosis/1"},
                  {"oom", diagnosis.oom},
@@ -191,7 +193,9 @@ std::string render_diagnosis_json(const Diagnosis& diagnosis) {
 }
 
 std::string render_report(const Diagnosis& diagnosis) {
-    const auto clean = [](std::string_view text) { return printable(redacted(text)); };
+    std::vector<std::string> names = diagnosis.private_names;
+    for (const LogLine& shown : diagnosis.evidence) names.push_back(host_of(shown.text));
+    const auto clean = [&](std::string_view text) { return printable(redacted(text, names)); };
     const auto line = [&](std::string_view label, const std::string& text) {
         return text.empty() ? "" : pad_right(label, label_width) + text + "\n";
     };

@@ -192,7 +192,7 @@ TEST_CASE("LM Studio, SGLang, MLX, koboldcpp and the system's own killer", "[dia
     CHECK(found_in("[LM Studio] Error: Model loading was stopped due to insufficient system resources. Under the "
                    "current settings, this model "
                    "requires approximately 22.92 GB of memory, and continuing to load it would likely overload your "
-                   "system\n") == "lmstudio weights weights_too_large - 23470");
+                   "system\n") == "lmstudio weights weights_too_large - 21858");
     CHECK(found_in("Model loading was stopped due to insufficient system resources. Under the current settings, this "
                    "model requires "
                    "approximately NaN undefined of memory\n") == "lmstudio settings setting - -");

@@ -101,7 +101,8 @@ struct Diagnosis {
     std::vector<LogSetting> settings;
     std::string model_name;       ///< as printed
     std::uint64_t model_line = 0; ///< where its name stands
-    std::string model_id;         ///< of the catalog; empty where not known
+    std::string model_id;         ///< of the catalog, by its name; empty where not known
+    std::string model_guess;      ///< of the catalog, where the shape alone is known; others may have it, too
     std::string quant;
     std::uint64_t quant_line = 0;
     std::string gpu;                      ///< the device's name
@@ -110,6 +111,7 @@ struct Diagnosis {
     std::vector<std::string> notes;
     std::string version; ///< of the runtime, as printed
     std::vector<LogLine> evidence;
+    std::vector<std::string> private_names; ///< of users and hosts, as paths and prompts of the log show them
 
     const LogFigure* figure(std::string_view name) const; ///< or nullptr
 };
@@ -133,6 +135,7 @@ struct ComparedFigure {
 
 struct Comparison {
     std::string model_name, model_id, quant;
+    std::string model_guess; ///< as in a diagnosis
     LogRuntime runtime = LogRuntime::unknown;
     std::uint64_t n_ctx = 0;
     std::vector<ComparedFigure> figures;
@@ -145,5 +148,11 @@ Comparison compare(const ByteStream& log, const Request& hints);
 
 /// `text` without what a public report should not show: paths (their last part stays), users, hosts, addresses, keys.
 std::string redacted(std::string_view text);
+
+/// The same, and without `names` of people and computers wherever they stand as words of their own.
+std::string redacted(std::string_view text, const std::vector<std::string>& names);
+
+/// The computer's name in the columns of journald or syslog; empty where `line` has none.
+std::string host_of(std::string_view line);
 
 } // namespace vramfit

@@ -193,7 +193,6 @@ bool wants_estimator(const Diagnosis& diagnosis) {
     case FailureCause::weights_too_large:
     case FailureCause::compute_too_large:
     case FailureCause::generation_growth:
-    case FailureCause::per_buffer_limit:
         return runs_llama_cpp(diagnosis.runtime) || !engine_of(diagnosis.runtime).empty();
     default: return false;
     }
@@ -208,6 +207,24 @@ void add_others(Diagnosis& diagnosis, const Load& load) {
         if (std::ranges::find(diagnosis.actions, action.kind, &DiagnosisAction::kind) == diagnosis.actions.end())
             diagnosis.actions.push_back(std::move(action));
     }
+}
+
+/// Ollama's cache holds the context of every slot: one request at a time keeps the context as long as it is.
+void one_request(Diagnosis& diagnosis, const Budget& budget) {
+    const LogFigure* slots = diagnosis.figure("n_parallel");
+    const LogFigure* asked = diagnosis.figure("requested");
+    if (diagnosis.runtime != LogRuntime::ollama || diagnosis.cause != FailureCause::kv_too_large) return;
+    if (slots == nullptr || slots->value < 2 || diagnosis.actions.empty()) return;
+    const auto said = std::ranges::find(diagnosis.actions, "parallel", &DiagnosisAction::kind);
+    if (said != diagnosis.actions.end() && said - diagnosis.actions.begin() < std::ptrdiff_t{most_actions}) return;
+    std::erase_if(diagnosis.actions, [](const DiagnosisAction& action) { return action.kind == "parallel"; });
+    const bool enough = asked != nullptr && budget.left && asked->value / slots->value <= *budget.left;
+    DiagnosisAction action{"parallel",
+                           "one request at a time: each of the " + std::to_string(slots->value) +
+                               " has a context of its own",
+                           flags_of(diagnosis.runtime, "parallel", "1"),
+                           {}};
+    diagnosis.actions.insert(diagnosis.actions.begin() + (enough ? 0 : 1), std::move(action));
 }
 
 } // namespace
@@ -243,6 +260,7 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request,
                 diagnosis.notes.push_back("not confirmed by the estimator: " + std::string(error.what()));
         }
     }
+    one_request(diagnosis, budget);
     if (!confirmed && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request, subject);
     if (diagnosis.actions.size() > most_actions) diagnosis.actions.resize(most_actions);
 }

@@ -149,6 +149,7 @@ Comparison compare(const ByteStream& log, const Request& hints) {
     const Subject subject = subject_of(*load, hints);
     comparison.model_name = shown.model_name;
     comparison.model_id = subject.id;
+    comparison.model_guess = subject.shape_of;
     Request request = request_of(*load, shown, hints, subject);
     comparison.quant = request.quant.value_or("");
     comparison.n_ctx = request.n_ctx.value_or(0);

@@ -280,6 +280,14 @@ OptionalLogged option_number(const Load& load, std::string_view name) {
     return value && *value > 0 ? OptionalLogged({*value, load.options_line}) : std::nullopt;
 }
 
+bool is_fragmented(const Diagnosis& diagnosis) {
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* free = diagnosis.figure("free");
+    const LogFigure* slack = diagnosis.figure("slack");
+    return diagnosis.oom && asked != nullptr && free != nullptr && slack != nullptr && free->value < asked->value &&
+           asked->value - free->value <= slack->value;
+}
+
 const Load& decisive_load(const LogFacts& facts) {
     if (facts.last->failed()) return *facts.last;
     if (facts.last_failed) return *facts.last_failed;
@@ -338,6 +346,7 @@ Diagnosis conclude(const LogFacts& facts, const Load& load) {
     diagnosis.version = load.version;
     diagnosis.notes = load.notes;
     diagnosis.evidence = load.evidence;
+    diagnosis.private_names = facts.private_names;
     if (load.survived) diagnosis.notes.emplace_back("memory was refused once, and the runtime went on without it");
     return diagnosis;
 }

@@ -26,6 +26,9 @@ struct Budget {
 };
 Budget budget_of(const Load& load, const Diagnosis& diagnosis);
 
+/// PyTorch's own words: what was asked for was not free in one piece, but is with what it holds and does not use.
+bool is_fragmented(const Diagnosis& diagnosis);
+
 /// The whole number behind option `name` of a command line in the log.
 OptionalLogged option_number(const Load& load, std::string_view name);
 

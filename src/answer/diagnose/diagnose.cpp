@@ -43,6 +43,7 @@ Diagnosis diagnose(const ByteStream& log, const Request& hints) {
                                   " on, succeeded");
     const Subject subject = subject_of(load, hints);
     diagnosis.model_id = subject.id;
+    diagnosis.model_guess = subject.shape_of;
     identify_quant(diagnosis, load, hints);
     const Request request = request_of(load, diagnosis, hints, subject);
     add_sentences(diagnosis, load, request, subject);

@@ -62,7 +62,8 @@ struct LogRefusal {
 
 struct LogFailure {
     FailureStage stage = FailureStage::none;
-    std::optional<FailureCause> cause; ///< where the line itself tells
+    FailureStage before_limit = FailureStage::none; ///< what a buffer above the limit of one was for
+    std::optional<FailureCause> cause;              ///< where the line itself tells
     LogRefusal refusal;
     LoadPart part = LoadPart::model;
     bool time_known = true; ///< the log shows whether the model had come up
@@ -130,10 +131,11 @@ std::string file_type_of_text(std::string_view text);
 
 /// Everything that a log says: the loads that matter, and who wrote it.
 struct LogFacts {
-    std::array<std::uint32_t, 10> signs{}; ///< by LogRuntime: lines that only it writes
-    std::optional<Load> last;              ///< the last load
-    std::optional<Load> last_failed;       ///< the last that failed, where it is not `last`
-    std::optional<Load> last_complete;     ///< the last with weights and caches, where it is not `last`
+    std::array<std::uint32_t, 10> signs{};  ///< by LogRuntime: lines that only it writes
+    std::optional<Load> last;               ///< the last load
+    std::optional<Load> last_failed;        ///< the last that failed, where it is not `last`
+    std::optional<Load> last_complete;      ///< the last with weights and caches, where it is not `last`
+    std::vector<std::string> private_names; ///< of users and hosts
     std::uint64_t n_lines = 0;
     std::uint64_t n_bytes = 0;
 

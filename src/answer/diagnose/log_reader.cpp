@@ -15,17 +15,25 @@ namespace {
 constexpr std::size_t most_buffers = 512;
 constexpr std::size_t most_notes = 8;
 constexpr std::size_t most_evidence = 80;
+constexpr std::size_t most_names = 32;
 constexpr std::size_t longest_text = 400;    ///< of a line or value that is kept
 constexpr std::uint64_t decided_within = 30; ///< lines between a refusal and the line that tells what it was for
 
 std::string kept(std::string_view text) { return std::string(text.substr(0, longest_text)); }
 
+/// What is left out of a line is marked.
+constexpr std::string_view cut_mark = "\u2026";
+
+std::string kept_line(std::string_view line) {
+    return line.size() <= longest_text ? std::string(line) : kept(line).append(cut_mark);
+}
+
 /// The same of a line that matters for what stands at `at`: its front is cut where that is far behind.
 std::string kept_with(std::string_view line, std::size_t at) {
     constexpr std::size_t behind = 160; // room for the reason
-    if (line.size() <= longest_text || at + behind <= longest_text) return kept(line);
+    if (line.size() <= longest_text || at + behind <= longest_text) return kept_line(line);
     const std::size_t from = std::min(at + behind, line.size()) - longest_text;
-    return "..." + kept(line.substr(from));
+    return std::string(cut_mark) + kept_line(line.substr(from));
 }
 
 /// What is told once, where a server starts: the GPU, and what was free of it before it held anything.
@@ -305,7 +313,8 @@ void LogReader::failed(FailureStage stage, const Mention& mention, std::optional
     failure.line = mention.number;
     failure.text = kept(log_text::without_prefix(mention.line));
     if (fresh) failure.refusal = *load.refusal;
-    if (fresh && failure.refusal.per_buffer_limit) failure.stage = FailureStage::per_buffer_limit;
+    if (fresh && failure.refusal.per_buffer_limit)
+        failure.before_limit = std::exchange(failure.stage, FailureStage::per_buffer_limit);
     if (load.part == LoadPart::projector && failure.stage != FailureStage::settings)
         failure.stage = FailureStage::mmproj;
     load.failure = std::move(failure);
@@ -334,6 +343,11 @@ void LogReader::evidence(const Mention& mention) {
     if (!lines.empty() && lines.back().number == mention.number) return;
     if (lines.size() >= most_evidence) lines.erase(lines.begin());
     lines.push_back({mention.number, kept_with(mention.line, mention.at)});
+}
+
+void LogReader::private_name(std::string_view name) {
+    auto& names = facts_.private_names;
+    if (names.size() < most_names && std::ranges::find(names, name) == names.end()) names.emplace_back(name);
 }
 
 void LogReader::frame(int rank, FailureStage stage) {

@@ -63,6 +63,7 @@ public:
     void other_error(const Mention& mention);
     void note(std::string text); ///< once each
     void evidence(const Mention& mention);
+    void private_name(std::string_view name); ///< of a user or a host
 
     /// Calls `collector` with what stands in this line from `mention` on and in the next few, without blanks: messages of
     /// Python are long, and get wrapped.

@@ -60,19 +60,19 @@ std::string guess_by_shape(const Load& load) {
 
 } // namespace
 
-std::string guess_model(const Load& load) {
+ModelGuess guess_model(const Load& load) {
     for (const std::string& name : {load.name, std::string(log_text::file_name(load.path)), load.path}) {
         if (name.empty() || name.size() > 200) continue;
         const ModelName parts = take_apart(name);
         for (const std::string& spelling : parts.spellings) {
             try {
                 const CatalogEntry entry = find_catalog_entry(spelling);
-                if (fits(load, entry)) return entry.id;
+                if (fits(load, entry)) return {entry.id, true};
             } catch (const Error&) { // of no catalog: the next spelling
             }
         }
     }
-    return guess_by_shape(load);
+    return {guess_by_shape(load), false};
 }
 
 } // namespace vramfit

@@ -4,6 +4,7 @@
 #include "wording.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -113,13 +114,18 @@ void advise_cache_type(Advice& advice, const Diagnosis& diagnosis) {
     advice.option("cache_type", "q8_0", "a cache of 8 bits: about half of f16");
 }
 
+/// LM Studio's context where nobody sets one (lms load --help).
+void advise_guardrail(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+    if (diagnosis.figure("n_ctx") == nullptr)
+        advice.option("ctx", "4096", "LM Studio's own default: the log does not show the context, which may be longer");
+    else
+        advise_context(advice, diagnosis, budget);
+    advice.plain("setting", "where the estimate is wrong (sliding windows, long contexts): in the settings, set the "
+                            "guardrail for loading models to a more relaxed level");
+    advice.plain("quant", "a smaller quantization of the same model");
+}
+
 void advise_weights(Advice& advice, const Diagnosis& diagnosis) {
-    if (diagnosis.runtime == LogRuntime::lmstudio) {
-        advice.option("estimate", "", "lms load shows what it expects for other settings, without loading");
-        advice.plain(
-            "setting",
-            "where the estimate is wrong (long contexts, sliding windows): relax the guardrails in the settings");
-    }
     const bool llama = runs_llama_cpp(diagnosis.runtime);
     advice.plain("quant", llama ? "a smaller quantization of the same model"
                                 : "a quantized checkpoint (AWQ, GPTQ, FP8) or a smaller model");
@@ -139,7 +145,20 @@ void advise_weights(Advice& advice, const Diagnosis& diagnosis) {
     advice.option("split", "2", "several GPUs share the weights");
 }
 
-void advise_other_process(Advice& advice, const Diagnosis& diagnosis) {
+/// The variable by which the program sees another card, where the log shows that there is one.
+std::string other_card(const Diagnosis& diagnosis, const Load& load) {
+    const std::string& name = diagnosis.device;
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+    const auto failed = digits < name.size() ? log_text::count(std::string_view(name).substr(digits)) : std::nullopt;
+    if (!failed || (*failed == 0 && load.devices.size() < 2)) return "";
+    const bool hip = load.number("hip") || name.starts_with("ROCm");
+    const std::string_view variable = hip                          ? "HIP_VISIBLE_DEVICES="
+                                      : name.starts_with("Vulkan") ? "GGML_VK_VISIBLE_DEVICES="
+                                                                   : "CUDA_VISIBLE_DEVICES=";
+    return std::string(variable) + (*failed == 0 ? "1" : "0");
+}
+
+void advise_other_process(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
     const LogFigure* others = diagnosis.figure("others");
     advice.plain("other_process",
                  others != nullptr
@@ -150,10 +169,14 @@ void advise_other_process(Advice& advice, const Diagnosis& diagnosis) {
         diagnosis.figure("total") != nullptr) {
         const double share = static_cast<double>(diagnosis.figure("free")->value) /
                              static_cast<double>(std::max<std::uint64_t>(diagnosis.figure("total")->value, 1));
-        advice.option("utilization", fixed_text(std::floor((share - 0.01) * 100) / 100),
+        advice.option("utilization", fixed_text(std::floor(share * 100) / 100),
                       "a share that is free; it counts the whole card, others included");
     }
-    advice.plain("gpu", "or use another card", {"CUDA_VISIBLE_DEVICES=1"});
+    if (const std::string variable = other_card(diagnosis, load); !variable.empty())
+        advice.plain("gpu", "or use another card", {variable});
+    advice.plain("quant", runs_llama_cpp(diagnosis.runtime)
+                              ? "or a smaller quantization or context: what they leave must be enough"
+                              : "or a quantized checkpoint (AWQ, GPTQ, FP8): what they leave must be enough");
 }
 
 /// The share of the card that an engine was told to take, as printed.
@@ -284,6 +307,47 @@ void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load
     advice.plain("quant", "a smaller quantization, or a smaller model, leaves more for the rest");
 }
 
+bool is_compute_buffer(const Load& load) {
+    return load.failure &&
+           (load.failure->stage == FailureStage::compute || load.failure->before_limit == FailureStage::compute ||
+            load.failure->refusal.asker == Asker::graph);
+}
+
+/// A compute buffer above the limit of a single one grows with the batch, and without flash attention with batch times
+/// context.
+void advise_smaller_buffer(Advice& advice, const Diagnosis& diagnosis) {
+    constexpr std::uint64_t usual = 512, least = 32; // llama.cpp's default; less is too slow to be of use
+    const LogFigure* ubatch = diagnosis.figure("n_ubatch");
+    const LogFigure* asked = diagnosis.figure("requested");
+    const LogFigure* limit = diagnosis.figure("limit");
+    const std::uint64_t before = ubatch == nullptr ? usual : ubatch->value;
+    const auto fits = [&](std::uint64_t n) {
+        return asked == nullptr || limit == nullptr || asked->value / before * n <= limit->value;
+    };
+    std::uint64_t n = before / 2;
+    while (n > least && !fits(n)) n /= 2;
+    const bool on = std::ranges::any_of(diagnosis.settings, [](const LogSetting& setting) {
+        return setting.name == "flash_attn" && (setting.value == "1" || setting.value == "enabled");
+    });
+    if (n >= least)
+        advice.option("ubatch", std::to_string(n), "smaller physical batches: the buffer shrinks with them");
+    if (!on) advice.option("flash_attn", "on", "flash attention: no buffer that grows with batch times context");
+}
+
+/// macOS gives the GPU two thirds or three quarters of the memory; which memory, the log says by that.
+void advise_wired_limit(Advice& advice, const Diagnosis& diagnosis) {
+    const LogFigure* total = diagnosis.figure("total");
+    for (const std::uint64_t size : {8U, 16U, 18U, 24U, 32U, 36U, 48U, 64U, 96U, 128U, 192U, 256U, 512U}) {
+        const std::uint64_t memory = size * gib;
+        if (total == nullptr || total->value / mib != metal_working_set(memory) / mib) continue;
+        const std::uint64_t limit = memory - std::max(memory / 8, 2 * gib); // the rest is for macOS
+        return advice.plain("wired", "let the GPU have more of the computer's memory, until the next start",
+                            {"sudo", "sysctl", "iogpu.wired_limit_mb=" + std::to_string(limit / mib)});
+    }
+    advice.plain("wired", "let the GPU have more of the computer's memory: sysctl sets iogpu.wired_limit_mb; the log "
+                          "does not show how much memory the Mac has");
+}
+
 void advise_generation(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
     if (diagnosis.runtime == LogRuntime::pytorch) {
         advice.plain(
@@ -291,19 +355,13 @@ void advise_generation(Advice& advice, const Diagnosis& diagnosis, const Budget&
             "shorter prompts, fewer new tokens or a smaller batch: the cache of transformers grows with the text",
             {"max_new_tokens=256"});
         advice.plain("quant", "weights in 4 bits", {"load_in_4bit=True"});
-        const LogFigure* slack = diagnosis.figure("slack");
-        const LogFigure* asked = diagnosis.figure("requested");
-        if (slack != nullptr && asked != nullptr && slack->value >= asked->value)
-            advice.option("fragmentation", "",
-                          "PyTorch holds more unused memory than was asked for: let its segments grow");
         return;
     }
     if (diagnosis.runtime == LogRuntime::mlx || diagnosis.device.starts_with("M")) {
         advise_context(advice, diagnosis, budget);
         if (diagnosis.runtime == LogRuntime::mlx && diagnosis.figure("n_ctx") == nullptr)
             advice.plain("quant", "a smaller quantization, or a smaller model");
-        advice.plain("wired", "let the GPU have more of the computer's memory, until the next start",
-                     {"sudo", "sysctl", "iogpu.wired_limit_mb=N"});
+        advise_wired_limit(advice, diagnosis);
         return;
     }
     if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang) {
@@ -329,12 +387,17 @@ void advise_settings(Advice& advice, const Diagnosis& diagnosis) {
 void add_plain_actions(Diagnosis& diagnosis, const Load& load) {
     Advice advice(diagnosis);
     const Budget budget = budget_of(load, diagnosis);
+    if (is_fragmented(diagnosis))
+        advice.plain("fragmentation", "segments that grow: PyTorch then puts its unused pieces together",
+                     {std::string(load.number("hip") ? "PYTORCH_HIP_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF") +
+                      "=expandable_segments:True"});
+    if (diagnosis.oom && load.number("guardrail")) return advise_guardrail(advice, diagnosis, budget);
     switch (diagnosis.cause) {
     case FailureCause::kv_too_large: return advise_kv(advice, diagnosis, budget);
     case FailureCause::weights_too_large: return advise_weights(advice, diagnosis);
     case FailureCause::compute_too_large: return advise_compute(advice, diagnosis, load, budget);
     case FailureCause::generation_growth: return advise_generation(advice, diagnosis, budget);
-    case FailureCause::other_process: return advise_other_process(advice, diagnosis);
+    case FailureCause::other_process: return advise_other_process(advice, diagnosis, load);
     case FailureCause::setting: return advise_settings(advice, diagnosis);
     case FailureCause::host_memory:
         advice.plain("quant", "a smaller quantization, or a smaller model");
@@ -342,8 +405,9 @@ void add_plain_actions(Diagnosis& diagnosis, const Load& load) {
         advise_context(advice, diagnosis, budget);
         return;
     case FailureCause::per_buffer_limit:
+        if (is_compute_buffer(load)) advise_smaller_buffer(advice, diagnosis);
         advise_context(advice, diagnosis, budget);
-        advise_cache_type(advice, diagnosis);
+        if (!is_compute_buffer(load)) advise_cache_type(advice, diagnosis);
         if (diagnosis.device.starts_with("Vulkan"))
             advice.plain("per_buffer", "a newer llama.cpp splits buffers, or use a CUDA or ROCm build");
         return;

@@ -265,9 +265,17 @@ PrivateWord path(std::string_view text, std::string_view before) {
 
 bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
 
+/// "curl -u jo:secret".
+PrivateWord login(std::string_view text, std::string_view before) {
+    if (!before.ends_with(" -u ") || before.find("curl") == std::string_view::npos) return {};
+    const std::size_t length = run_length(text, [](char c) { return c != ' '; });
+    return text.substr(0, length).find(':') == std::string_view::npos ? PrivateWord{} : PrivateWord{length, "USER:KEY"};
+}
+
 PrivateWord private_word(std::string_view text, std::string_view before) {
-    for (const PrivateWord& found : {key(text), unique_id(text), ip4(text, before), colon_address(text), url(text),
-                                     rpc_device(text), user_at_host(text), host_name(text), path(text, before)}) {
+    for (const PrivateWord& found :
+         {login(text, before), key(text), unique_id(text), ip4(text, before), colon_address(text), url(text),
+          rpc_device(text), user_at_host(text), host_name(text), path(text, before)}) {
         if (found.length > 0) return found;
     }
     return {};

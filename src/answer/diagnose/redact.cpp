@@ -109,7 +109,8 @@ bool is_time(std::string_view word) {
 }
 
 /// journald's columns: the host's name stands behind month, day and time, or behind one stamp, and before the process.
-std::string without_host(std::string_view line) {
+/// A part of `line`, empty where there is none.
+std::string_view host_column(std::string_view line) {
     constexpr std::size_t most_words = 8;
     std::vector<std::string_view> words;
     for (std::size_t at = 0; words.size() < most_words;) {
@@ -119,21 +120,51 @@ std::string without_host(std::string_view line) {
         words.push_back(line.substr(at, end - at));
         at = end;
     }
-    const auto replaced = [&](std::string_view word) {
-        const auto from = static_cast<std::size_t>(word.data() - line.data());
-        return std::string(line.substr(0, from)) + "HOST" + std::string(line.substr(from + word.size()));
-    };
     for (std::size_t i = 0; i + 2 < words.size(); ++i) { // uname -a: "Linux box 6.8.0-45-generic"
         const bool system = words[i] == "Linux" || words[i] == "Darwin";
-        if (system && words[i + 2].front() >= '0' && words[i + 2].front() <= '9') return replaced(words[i + 1]);
+        if (system && words[i + 2].front() >= '0' && words[i + 2].front() <= '9') return words[i + 1];
     }
     for (std::size_t i = 1; i + 1 < words.size(); ++i) {
         const bool behind_time = is_time(words[i - 1]);
         const bool syslog = behind_time && i >= 3 && is_month(words[i - 3]);
         if (!syslog && !(behind_time && is_process(words[i + 1]))) continue;
-        return replaced(words[i]);
+        return words[i];
     }
-    return std::string(line);
+    return {};
+}
+
+std::string without_host(std::string_view line) {
+    const std::string_view host = host_column(line);
+    if (host.empty()) return std::string(line);
+    const auto from = static_cast<std::size_t>(host.data() - line.data());
+    return std::string(line.substr(0, from)) + "HOST" + std::string(line.substr(from + host.size()));
+}
+
+/// Words that name no person and no computer in particular, though folders and machines are called so.
+bool is_common(std::string_view name) {
+    static constexpr std::array common{
+        "root",   "user",      "users",  "ubuntu", "debian",    "linux",  "ollama",  "llama",   "vllm",
+        "sglang", "localhost", "admin",  "public", "shared",    "runner", "default", "home",    "work",
+        "models", "model",     "data",   "server", "docker",    "nvidia", "cuda",    "rocm",    "vulkan",
+        "metal",  "host",      "kernel", "python", "torch",     "error",  "info",    "warning", "main",
+        "memory", "device",    "buffer", "cache",  "container", "app",    "gpu",     "cpu"};
+    constexpr std::size_t least_letters = 3;
+    const bool number = name.find_first_not_of("0123456789") == std::string_view::npos;
+    return name.size() < least_letters || number || std::ranges::find(common, lower(name)) != common.end();
+}
+
+/// `text` with NAME for `name` wherever that is a word of its own.
+std::string without_name(const std::string& text, std::string_view name) {
+    std::string result;
+    std::size_t from = 0;
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+        const std::size_t end = at + name.size();
+        const bool whole = (at == 0 || !is_word_char(text[at - 1])) && (end == text.size() || !is_word_char(text[end]));
+        if (!whole || at < from) continue;
+        result += text.substr(from, at - from) + "NAME";
+        from = end;
+    }
+    return result + text.substr(from);
 }
 
 } // namespace
@@ -159,5 +190,15 @@ std::string redacted(std::string_view text) {
     }
     return result;
 }
+
+std::string redacted(std::string_view text, const std::vector<std::string>& names) {
+    std::string result = redacted(text);
+    for (const std::string& name : names) {
+        if (!is_common(name)) result = without_name(result, name);
+    }
+    return result;
+}
+
+std::string host_of(std::string_view line) { return std::string(host_column(line)); }
 
 } // namespace vramfit

@@ -154,7 +154,7 @@ Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& 
     Request request = hints;
     if (const std::string_view engine = engine_of(diagnosis.runtime); !engine.empty())
         request = engine_request(engine, load, diagnosis, hints);
-    request.model = subject.id;
+    request.model = subject.id.empty() ? subject.shape_of : subject.id;
     if (!engine_of(diagnosis.runtime).empty()) return request;
     if (!request.quant && !diagnosis.quant.empty()) request.quant = diagnosis.quant;
     const auto figure = [&](std::string_view name) {

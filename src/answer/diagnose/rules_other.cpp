@@ -5,6 +5,7 @@
 #include "vramfit/base/text.hpp"
 
 #include <array>
+#include <cmath>
 
 namespace vramfit {
 namespace {
@@ -24,8 +25,15 @@ void read_name(LogReader& reader, const Mention& mention) {
 
 // ---- LM Studio --------------------------------------------------------------------------------------------------------
 
+/// Figures of logs are read as powers of two: "GB" as 2^30.
+std::uint64_t decimal_bytes(std::uint64_t bytes) {
+    constexpr double ratio = 1e9 / static_cast<double>(std::uint64_t{1} << 30U);
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes) * ratio));
+}
+
 /// "Model loading was stopped due to insufficient system resources. Under the current settings, this model requires
-/// approximately 22.92 GB of memory, ..." The figure is LM Studio's own estimate, and can be "NaN undefined".
+/// approximately 22.92 GB of memory, ..." The figure is LM Studio's own estimate, in powers of ten by its unit, and can be
+/// "NaN undefined".
 void read_guardrail(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::lmstudio);
     const auto text = after(mention.line, "requiresapproximately");
@@ -33,7 +41,8 @@ void read_guardrail(LogReader& reader, const Mention& mention) {
     refusal.line = mention.number;
     const auto bytes = text ? size_in(*text) : std::nullopt;
     if (text && !bytes) return reader.failed(FailureStage::settings, mention, FailureCause::setting);
-    if (bytes) refusal.bytes = Logged{*bytes, mention.number};
+    const bool decimal = text && after(*text, "GB") && text->find("GB") < text->find("of");
+    if (bytes) refusal.bytes = Logged{decimal ? decimal_bytes(*bytes) : *bytes, mention.number};
     reader.load().refusal = refusal;
     reader.set("guardrail", 1, mention.number);
     reader.failed(FailureStage::weights, mention);
@@ -52,6 +61,14 @@ void read_not_enough(LogReader& reader, const Mention& mention) {
 }
 
 // ---- MLX --------------------------------------------------------------------------------------------------------------
+
+/// "mlx_lm.generate --model mlx-community/Qwen2.5-32B-Instruct-4bit"
+void read_mlx(LogReader& reader, const Mention& mention) {
+    read_name<LogRuntime::mlx>(reader, mention);
+    const auto said = after(mention.rest, "--model");
+    if (!said || (!said->starts_with(' ') && !said->starts_with('='))) return;
+    reader.load().name = std::string(word(said->substr(1)).substr(0, 200));
+}
 
 /// "[metal::malloc] Attempting to allocate 20 bytes which is greater than the maximum allowed buffer size of 10 bytes."
 void read_mlx_limit(LogReader& reader, const Mention& mention) {
@@ -112,7 +129,26 @@ void read_cannot_allocate(LogReader& reader, const Mention& mention) {
 
 void read_windows(LogReader& reader, const Mention&) { reader.load().windows = true; }
 
+/// "/home/jo/x", "C:\Users\Jo Smith\x": a folder that has its user's name. A report must not show it elsewhere, either.
+void read_home(LogReader& reader, const Mention& mention) {
+    constexpr std::size_t longest_name = 32;
+    const std::string_view rest =
+        mention.rest.substr(std::min(mention.rest.find_first_not_of("/\\"), mention.rest.size()));
+    std::string_view folder = rest.substr(0, std::min(rest.find_first_of("/\\"), longest_name));
+    const bool ends = folder.size() < rest.size() && folder.size() < longest_name;
+    if (!ends || folder.find_first_of("\"':=") != std::string_view::npos)
+        folder = rest.substr(0, rest.find_first_of(" /\\\"':;,)"));
+    while (!folder.empty()) { // "Jo Smith": either may stand alone
+        const std::size_t word = std::min(folder.find(' '), folder.size());
+        if (word > 0) reader.private_name(folder.substr(0, word));
+        folder.remove_prefix(std::min(word + 1, folder.size()));
+    }
+}
+
 constexpr std::array rules{
+    Rule{"/home/", read_home},
+    Rule{"/Users/", read_home},
+    Rule{"\\Users\\", read_home},
     Rule{":\\Users\\", read_windows},
     Rule{"C:/Users/", read_windows},
     Rule{":\\Program", read_windows},
@@ -134,7 +170,7 @@ constexpr std::array rules{
     Rule{"lms load", read_sign<LogRuntime::lmstudio>},
     Rule{"insufficient system resources", collect_guardrail},
     Rule{"Not enough resources to load the model", read_not_enough},
-    Rule{"mlx_lm", read_name<LogRuntime::mlx>},
+    Rule{"mlx_lm", read_mlx},
     Rule{"[metal::malloc]", read_sign<LogRuntime::mlx>},
     Rule{"greater than the maximum allowed buffer size of", read_mlx_limit},
     Rule{"KoboldCpp", read_name<LogRuntime::koboldcpp>},

@@ -54,7 +54,9 @@ void read_torch(LogReader& reader, const Mention& mention) {
     if (!free) free = size_before(text, "free;");
     const auto reserved = size_before(text, "reservedintotal");
     const auto allocated = size_before(text, "isallocatedbyPyTorch");
-    const auto slack = size_before(text, "isreservedbyPyTorch");
+    auto slack = size_before(text, "isreservedbyPyTorch");
+    if (const auto taken = size_before(text, "alreadyallocated"); !slack && reserved && taken && *taken <= *reserved)
+        slack = *reserved - *taken;
     auto own = size_after(text, "thisprocesshas");
     if (!own) own = reserved;
     if (!own && allocated) own = *allocated + slack.value_or(0);
@@ -79,6 +81,7 @@ void read_torch(LogReader& reader, const Mention& mention) {
 void collect_torch(LogReader& reader, const Mention& mention) {
     reader.evidence(mention);
     reader.sign(LogRuntime::pytorch);
+    if (mention.line.substr(0, mention.at).ends_with("HIP ")) reader.set("hip", 1, mention.number);
     const Load& load = reader.load();
     if (load.failure && load.failure->refusal.bytes && !load.refusal && reader.load().part == LoadPart::model &&
         load.failure->text.starts_with("outofmemory") && mention.number - load.failure->line < 200)
@@ -247,6 +250,7 @@ void read_startup(LogReader& reader, const Mention& mention) {
     reader.set("gpu_total", size_in(*total), mention.number);
     reader.set("free_now", size_in(std::string(before(*figures, "/")) + "GiB"), mention.number);
     if (wanted) reader.set_text("gpu_memory_utilization", before(*wanted, ","));
+    reader.set("share_asked", 1, mention.number);
     LogRefusal refusal;
     refusal.line = mention.number;
     if (const auto id = after(text, "cuda:")) refusal.device = "GPU " + std::to_string(count(*id).value_or(0));

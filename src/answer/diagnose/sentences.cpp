@@ -12,6 +12,7 @@
 #include "vramfit/model/catalog.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace vramfit {
 namespace {
@@ -20,6 +21,13 @@ std::string tokens_text(std::uint64_t n) { return std::to_string(n) + " tokens";
 
 std::string size_text(const LogFigure& figure) {
     return figure.value >= 10 * gib || figure.value % gib == 0 ? format_bytes(figure.value) : format_mib(figure.value);
+}
+
+/// "21.50 GB", as LM Studio has it: powers of ten.
+std::string decimal_gb(std::uint64_t bytes) {
+    char text[32] = {};
+    std::snprintf(text, sizeof text, "%.2f GB", static_cast<double>(bytes) / 1e9);
+    return text;
 }
 
 std::string on_device(const Diagnosis& diagnosis) {
@@ -134,11 +142,36 @@ std::string other_process_sentence(const Diagnosis& diagnosis, const Budget& bud
            " left): another process, or a limit that the log does not show, must have taken the rest";
 }
 
+/// What was free would have done, were it in one piece.
+std::string fragmented_sentence(const Diagnosis& diagnosis) {
+    return capital(thing_of(diagnosis, {})) + asked_text(diagnosis) + " found no piece of memory on " +
+           on_device(diagnosis) + " that is large enough: PyTorch holds " + size_text(*diagnosis.figure("slack")) +
+           " that it does not use, in smaller pieces";
+}
+
+/// vLLM's check at start, before it loads anything.
+std::string share_sentence(const Diagnosis& diagnosis) {
+    const LogFigure* free = diagnosis.figure("free");
+    return "vLLM asks for its share of the card" + asked_text(diagnosis) + " before it loads anything, and " +
+           (free == nullptr ? "less" : format_gib(free->value)) + " was free on " + on_device(diagnosis);
+}
+
+/// Nothing was asked of the card: LM Studio expects that it would not be enough.
+std::string guardrail_sentence(const Diagnosis& diagnosis) {
+    const LogFigure* asked = diagnosis.figure("requested");
+    const std::string figure =
+        asked == nullptr ? "" : ": it expects the model to take " + decimal_gb(asked->value) + " in all";
+    return "LM Studio's guardrail stopped the load before anything was loaded" + figure;
+}
+
 /// A line of the log with its reason, fit to be shown.
 std::string quoted_line(std::string_view line) { return '"' + printable(trimmed(line)) + '"'; }
 
 std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
     const Budget budget = budget_of(load, diagnosis);
+    if (is_fragmented(diagnosis)) return fragmented_sentence(diagnosis);
+    if (diagnosis.oom && load.number("share_asked")) return share_sentence(diagnosis);
+    if (diagnosis.oom && load.number("guardrail")) return guardrail_sentence(diagnosis);
     switch (diagnosis.cause) {
     case FailureCause::other_process: return other_process_sentence(diagnosis, budget);
     case FailureCause::per_buffer_limit:
@@ -182,7 +215,9 @@ void add_budget(Diagnosis& diagnosis, const Load& load) {
     const Budget budget = budget_of(load, diagnosis);
     auto& lines = diagnosis.arithmetic;
     if (const LogFigure* asked = diagnosis.figure("requested"))
-        lines.push_back("asked for: " + format_mib(asked->value) + line_text(*asked));
+        lines.push_back(load.number("guardrail")
+                            ? "expected by LM Studio: " + decimal_gb(asked->value) + line_text(*asked)
+                            : "asked for: " + format_mib(asked->value) + line_text(*asked));
     if (const LogFigure* limit = diagnosis.figure("limit"))
         lines.push_back("most that one buffer may have: " + format_mib(limit->value) + line_text(*limit));
     if (const LogFigure* free = diagnosis.figure("free")) {
@@ -192,6 +227,8 @@ void add_budget(Diagnosis& diagnosis, const Load& load) {
     } else if (const LogFigure* total = diagnosis.figure("total")) {
         lines.push_back("total: " + format_mib(total->value) + line_text(*total));
     }
+    if (const LogFigure* slack = diagnosis.figure("slack"); slack != nullptr && slack->value > 0)
+        lines.push_back("reserved by PyTorch and not used: " + format_mib(slack->value) + line_text(*slack));
     if (!budget.free_is_left && budget.used > 0 && budget.left)
         lines.push_back("lay there already: " + format_mib(budget.used) + ", left: " + format_mib(*budget.left));
     if (const LogFigure* missing = diagnosis.figure("kv_missing"))

@@ -57,10 +57,11 @@ void identify_quant(Diagnosis& diagnosis, const Load& load, const Request& hints
 Subject subject_of(const Load& load, const Request& hints) {
     if (!hints.model.empty()) return named_subject(hints);
     Subject subject;
-    subject.id = guess_model(load);
+    const ModelGuess guess = guess_model(load);
+    (guess.by_name ? subject.id : subject.shape_of) = guess.id;
     try {
-        if (!subject.id.empty()) {
-            subject.estimator = std::make_unique<Estimator>(catalog_model(subject.id));
+        if (!guess.id.empty()) {
+            subject.estimator = std::make_unique<Estimator>(catalog_model(guess.id));
         } else if (!load.hparams.entries().empty()) {
             MetadataModel made = model_from_metadata(metadata_of(load));
             subject.weights_known = made.weights_known;

@@ -13,6 +13,7 @@ namespace vramfit {
 struct Subject {
     std::string id;                       ///< of the catalog, or as a person said it; empty: what the log shows
     std::unique_ptr<Estimator> estimator; ///< nothing where the model is not known
+    std::string shape_of;                 ///< of the catalog, where `id` is empty: only its shape is the log's
     bool named = false;                   ///< by a person
     bool weights_known = true;            ///< else only its cache can be sized
     Request request;                      ///< what its source wants: context, projector, adapters

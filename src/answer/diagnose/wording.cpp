@@ -49,7 +49,6 @@ constexpr std::array wordings{
     Wording{LogRuntime::sglang, "utilization", "--mem-fraction-static {}"},
     Wording{LogRuntime::sglang, "graphs", "--cuda-graph-max-bs {}"},
     Wording{LogRuntime::sglang, "split", "--tp {}"},
-    Wording{LogRuntime::pytorch, "fragmentation", "PYTORCH_ALLOC_CONF=expandable_segments:True"},
     Wording{LogRuntime::mlx, "ctx", "--max-kv-size {}"},
     Wording{LogRuntime::mlx, "wired", "sudo sysctl iogpu.wired_limit_mb={}"},
     Wording{LogRuntime::tensorrt_llm, "utilization", "--kv_cache_free_gpu_memory_fraction {}"},

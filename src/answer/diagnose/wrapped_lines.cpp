@@ -3,6 +3,7 @@
 #include "log_envelope.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -73,7 +74,41 @@ bool looks_begun(std::string_view line) {
     return named != std::string_view::npos && named >= 3;
 }
 
+/// Functions that print whole lines of llama.cpp and its forks (their LLAMA_LOG and GGML_LOG calls).
+constexpr std::array known_heads{
+    std::string_view("ggml_backend_cuda_buffer_type_alloc_buffer:"),
+    std::string_view("alloc_tensor_range:"),
+    std::string_view("ggml_gallocr_reserve_n:"),
+    std::string_view("ggml_gallocr_reserve_n_impl:"),
+    std::string_view("graph_reserve:"),
+    std::string_view("sched_reserve:"),
+    std::string_view("ggml_vulkan:"),
+    std::string_view("ggml_cuda_init:"),
+    std::string_view("llama_init_from_model:"),
+    std::string_view("llama_new_context_with_model:"),
+    std::string_view("llama_model_load:"),
+    std::string_view("llama_model_load_from_file:"),
+    std::string_view("llama_model_load_from_file_impl:"),
+    std::string_view("llama_load_model_from_file:"),
+    std::string_view("llama_kv_cache_init:"),
+    std::string_view("llama_kv_cache_unified:"),
+    std::string_view("llama_kv_cache:"),
+    std::string_view("llama_context:"),
+    std::string_view("llm_load_tensors:"),
+    std::string_view("llm_load_print_meta:"),
+    std::string_view("llama_model_loader:"),
+    std::string_view("common_init_from_params:"),
+    std::string_view("common_init_result:"),
+    std::string_view("load_tensors:"),
+    std::string_view("print_info:"),
+};
+
 std::string_view first_word(std::string_view line) { return line.substr(0, line.find(' ')); }
+/// `following` begins a line of its own, however long `line` is; "llm_" and "load_tensors:" are one word.
+bool has_known_head(std::string_view line, std::string_view following) {
+    return !line.ends_with('_') && std::ranges::find(known_heads, first_word(unquoted(following))) != known_heads.end();
+}
+
 std::string_view last_word(std::string_view line) { return line.substr(line.find_last_of(' ') + 1); }
 
 std::size_t indent_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
@@ -151,7 +186,9 @@ Guess guess_of(const Lines& lines, bool at_blanks) {
         if (following.empty()) continue;
         const bool full = may_go_on(lines.all[i], following, lines.longest);
         if (at_blanks ? full || !is_nearly_full(lines.all[i], following, lines.longest) : !full) continue;
-        ++(begins(lines.all[i + 1], guess.wrapping.starts) ? guess.n_whole : guess.n_broken);
+        const bool whole =
+            begins(lines.all[i + 1], guess.wrapping.starts) || has_known_head(lines.all[i], lines.all[i + 1]);
+        ++(whole ? guess.n_whole : guess.n_broken);
     }
     return guess;
 }
@@ -227,7 +264,8 @@ bool WrappedLines::goes_on(std::string_view line, std::string_view following) co
                (wrapping_.at_blanks && is_nearly_full(line, following, wrapping_.width));
     }
     if (wrapping_.at_blanks && !following.empty() && is_nearly_full(line, following, wrapping_.width))
-        return !begins(following, wrapping_.starts);
+        return !begins(following, wrapping_.starts) && !has_known_head(line, following);
+    if (has_known_head(line, following)) return false;
     return !wrapping_.starts.contains(start_of(following)) && may_go_on(line, following, wrapping_.width);
 }
 
