@@ -86,6 +86,7 @@ const char* split_mode_text(SplitMode mode) {
 
 /// The name of a model to a runtime that has a store of its own: a name as that runtime has them, else MODEL.
 std::string model_name(const Request& request) {
+    if (is_as_said(request, "ollama") || is_as_said(request, "lmstudio")) return shell_word(request.said_model->text);
     constexpr std::string_view store = "ollama:";
     const std::string_view name = request.model;
     if (name.starts_with(store)) return shell_word(std::string(name.substr(store.size())));
@@ -99,8 +100,8 @@ std::string file_of(const std::string& name, const char* placeholder) {
 }
 
 void add_companions(Line& line, const Request& request, bool from_repository) {
-    // llama.cpp takes a repository's projector along by itself (common/arg.cpp, mmproj_auto).
-    const bool along = from_repository && request.projector == "auto";
+    // llama.cpp takes a repository's projector along by itself (common/arg.cpp, mmproj_auto), Ollama a model's own one.
+    const bool along = request.projector == "auto" && (from_repository || is_as_said(request, "ollama"));
     if (request.projector && !along) {
         line.value("mmproj", file_of(*request.projector, "MMPROJ.gguf"));
     }
@@ -154,8 +155,7 @@ std::string model_file(const RuntimeProfile& runtime, const Model& model, const 
 }
 
 std::string model_file(const RuntimeProfile& runtime, const Request& request, FileType file_type) {
-    if (!runtime.takes_files) return model_name(request);
-    return "MODEL-" + std::string(traits(file_type).name) + ".gguf";
+    return "MODEL-" + std::string(traits(file_type).name) + (runtime.takes_files ? ".gguf" : "");
 }
 
 Command command_of(const Judge& judge, const Request& request, const std::string& file) {

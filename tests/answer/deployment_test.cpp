@@ -276,6 +276,20 @@ TEST_CASE("other runtimes' command lines") {
     CHECK(notes(read("lms load qwen3-8b --gpu 0.5"), "--gpu 0.5"));
 }
 
+TEST_CASE("the printed command has a store's name as it was read") {
+    const std::vector<SettingText> gpu{{"gpu", "24GB", "--gpu"}};
+    CHECK(answer(read("lms load qwen3-8b -c 8192", gpu)).command ==
+          "lms load qwen3-8b --context-length 8192 --gpu max");
+    const Answer gemma = answer(read("ollama run gemma3:27b", gpu));
+    CHECK(gemma.command == "ollama run gemma3:27b");
+    CHECK(gemma.devices[0].memory.projector > 0);
+    for (const std::string& note : gemma.notes) CHECK(note.find("no setting for") == std::string::npos);
+    // Of which type the name is, it says itself.
+    const std::vector<SettingText> small{{"gpu", "16GB", "--gpu"}};
+    for (const Suggestion& found : answer(read("ollama run gemma3:27b", small)).suggestions)
+        if (found.kind == "quant") CHECK(found.command.find("gemma3:27b") == std::string::npos);
+}
+
 TEST_CASE("a repository brings its projector along") {
     CHECK(read("llama-server -hf ggml-org/gemma-3-12b-it-GGUF").projector == "auto");
     CHECK(read("llama-server -hf ggml-org/gemma-3-12b-it-GGUF").quant == "Q4_K_M"); // llama.cpp's own choice
