@@ -3,7 +3,9 @@
 #include "catch.hpp"
 #include "support/errors.hpp"
 #include "vramfit/answer/settings_text.hpp"
+#include "vramfit/memory/runtime.hpp"
 
+#include <algorithm>
 #include <set>
 
 using namespace vramfit;
@@ -40,6 +42,31 @@ TEST_CASE("the tables of command lines know settings, and each flag once") {
         }
         for (const auto& [setting, text] : table.defaults) CHECK(is_setting(setting));
     }
+}
+
+TEST_CASE("every flag and variable that a profile writes is one that its table reads as a setting") {
+    const auto is_read = [](const std::vector<const CommandOption*>& options) {
+        return std::ranges::any_of(
+            options, [](const CommandOption* option) { return option->effect == CommandOption::Effect::setting; });
+    };
+    std::size_t n_checked = 0;
+    for (const RuntimeProfile& profile : runtimes()) {
+        const auto table = command_table_of(profile.id);
+        if (!table) continue; // it has no command
+        INFO(profile.id);
+        for (const auto& [setting, flag] : profile.flags) {
+            if (flag.empty()) continue; // told without one
+            INFO(setting);
+            CHECK(is_read(table->find_flag(flag.substr(0, flag.find(' ')))));
+            ++n_checked;
+        }
+        for (const auto& [setting, variable] : profile.environment) {
+            INFO(setting);
+            CHECK(is_read(table->find_key(variable)));
+            ++n_checked;
+        }
+    }
+    CHECK(n_checked > 60);
 }
 
 TEST_CASE("flags and keys are found by every spelling") {
