@@ -201,11 +201,11 @@ std::string render_report(const Diagnosis& diagnosis) {
     };
     std::string runtime(name_of(diagnosis.runtime));
     if (!diagnosis.version.empty()) runtime += ", " + clean(diagnosis.version);
-    std::string text =
-        line("runtime", runtime) + line("model", clean(diagnosis.model_name)) + line("quant", clean(diagnosis.quant)) +
-        line("GPU", clean(diagnosis.gpu)) + line("device", clean(diagnosis.device)) +
-        line("failed", std::string(what_failed(diagnosis))) +
-        line("cause", std::string(name_of(diagnosis.cause))) + line("in short", clean(diagnosis.summary));
+    std::string text = line("runtime", runtime) + line("model", clean(diagnosis.model_name)) +
+                       line("quant", clean(diagnosis.quant)) + line("GPU", clean(diagnosis.gpu)) +
+                       line("device", clean(diagnosis.device)) + line("failed", std::string(what_failed(diagnosis))) +
+                       line("cause", std::string(name_of(diagnosis.cause))) +
+                       line("in short", clean(diagnosis.summary));
     for (const LogFigure& figure : diagnosis.figures) {
         const std::string value = figure.bytes ? format_exact_mib(figure.value) : std::to_string(figure.value);
         text += line(figure.name, value + (figure.line == 0 ? "" : "  (line " + std::to_string(figure.line) + ")"));
