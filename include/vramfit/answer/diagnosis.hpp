@@ -82,7 +82,7 @@ struct LogLine {
 
 /// Something to do about it.
 struct DiagnosisAction {
-    std::string kind; ///< as Suggestion::kind, and: other_process, split, utilization, per_buffer, setting, file
+    std::string kind; ///< as Suggestion::kind, and: other_process, split, utilization, graphs, per_buffer, ...
     std::string summary;
     std::vector<std::string> flags; ///< of the runtime, or an environment variable's assignment
     std::optional<Verdict> verdict; ///< what the estimator says of it, where the model is known
