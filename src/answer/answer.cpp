@@ -27,6 +27,7 @@ std::uint64_t least_context(const Judge& judge) {
 /// The question with the context that the runtime takes by itself.
 Request with_default_context(Request request, const Judge& judge) {
     request.n_ctx = judge.runtime().default_context(judge.gpu_memory(), judge.model().n_ctx_train());
+    request.default_n_ctx = request.n_ctx;
     return request;
 }
 
@@ -34,6 +35,14 @@ Request with_default_context(Request request, const Judge& judge) {
 Request with_trained_context(Request request, const Judge& judge) {
     if (request.n_ctx == std::uint64_t{0}) request.n_ctx = judge.model().n_ctx_train();
     return request;
+}
+
+/// The largest context that fits. An engine that takes a share of the card fills it to the last block
+/// (vllm/v1/core/kv_cache_utils.py, --max-model-len auto).
+std::uint64_t chosen_context(const Judge& judge, const MaxContext& largest) {
+    const bool fills = judge.runtime().reserve == RuntimeProfile::Reserve::share;
+    const std::uint64_t n_ctx = fills || largest.fit == 0 ? largest.tight : largest.fit;
+    return n_ctx == 0 ? least_context(judge) : n_ctx;
 }
 
 ModelSummary summary_of(const Model& model, const MemoryEstimate& estimate) {
@@ -140,7 +149,7 @@ Answer answer(const Request& request, const ModelSources& sources) {
 
 Answer answer(const Request& asked, Estimator& estimator) {
     Judge judge(asked, estimator);
-    const bool default_ctx = !asked.n_ctx && !judge.runtime().fits_ctx;
+    const bool default_ctx = !asked.n_ctx && !judge.runtime().fits_ctx && !asked.fits_ctx;
     Request request = default_ctx ? with_default_context(asked, judge) : with_trained_context(asked, judge);
     Answer result;
     result.notes = asked.notes;
@@ -152,8 +161,7 @@ Answer answer(const Request& asked, Estimator& estimator) {
     const bool chosen = !request.n_ctx;
     if (chosen) {
         result.max_ctx = max_context(judge, request);
-        request.n_ctx = result.max_ctx.fit > 0 ? result.max_ctx.fit : result.max_ctx.tight;
-        if (*request.n_ctx == 0) request.n_ctx = least_context(judge);
+        request.n_ctx = chosen_context(judge, result.max_ctx);
     }
     Trial trial = judge.attempt(request);
     if (!chosen)
@@ -166,9 +174,7 @@ Answer answer(const Request& asked, Estimator& estimator) {
     result.settings = settings_of(judge, request, trial);
     result.margin = judge.margin();
     result.kv_bytes_per_token = judge.kv_bytes_per_token(trial.deployment);
-    Request said = request; // a default goes without saying
-    if (default_ctx) said.n_ctx.reset();
-    const Command command = command_of(judge, said, model_file(judge.runtime(), judge.model(), said));
+    const Command command = command_of(judge, request, model_file(judge.runtime(), judge.model(), request));
     result.command = command.text;
     result.failure = judge.runtime().serving ? serving_failure(judge, request, trial, result.max_ctx)
                                              : failure_of(judge, request, trial);

@@ -132,10 +132,26 @@ std::vector<std::string> override_texts(const std::vector<PartOverride>& parts, 
     return texts;
 }
 
+namespace {
+
+/// Builds from before --fit: all layers or none. Metal has had all of them from the start (llama.cpp,
+/// llama_model_default_params).
+AutoRequest default_layers(const Judge& judge, const Request& asked) {
+    const bool metal =
+        std::ranges::all_of(judge.devices(), [](const Device& d) { return d.kind == Device::Kind::metal; });
+    const bool all = judge.runtime().layers_by_default || metal;
+    AutoRequest result{asked, {}};
+    result.request.n_gpu_layers = all ? gpu_layers_all : 0;
+    result.notes.push_back(judge.runtime().name + " " + judge.runtime().version +
+                           " does not place layers by itself: without --gpu-layers it puts " + (all ? "all" : "none") +
+                           " on the GPU");
+    return result;
+}
+
+} // namespace
+
 AutoRequest resolve_auto(Judge& judge, const Request& asked) {
-    if (!judge.runtime().has_fit)
-        throw Error(judge.runtime().name + " " + judge.runtime().version +
-                    " does not place layers by itself; say how many with --gpu-layers");
+    if (!judge.runtime().has_fit) return default_layers(judge, asked);
     AutoRequest result{asked, {}};
     Request& request = result.request;
     request.n_gpu_layers = gpu_layers_all;
@@ -148,7 +164,7 @@ AutoRequest resolve_auto(Judge& judge, const Request& asked) {
         limits.free.push_back(device.available - std::min(device.available, device.overhead));
         limits.margins.push_back(std::min(judge.margin(), most_bytes));
     }
-    limits.least_ctx = judge.runtime().least_ctx;
+    limits.least_ctx = asked.least_ctx.value_or(judge.runtime().least_ctx);
     limits.placement_given = placement_given(request, devices.size());
     const Project project = [&](const Deployment& d) { return projected(judge, request, d, devices); };
     const AutoFit fit = auto_fit(judge.model(), deployment, asked.n_ctx.has_value(), limits, project);

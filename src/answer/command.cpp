@@ -99,6 +99,17 @@ std::string file_of(const std::string& name, const char* placeholder) {
     return names_a_file(name) ? shell_word(name) : placeholder;
 }
 
+/// As it was named, if by a file or a repository.
+void add_draft_model(Line& line, const DraftRequest& draft) {
+    const bool as_said = draft.said && draft.said->quant == draft.quant;
+    if (as_said && draft.said->kind == "gguf_repository")
+        line.value("hf_repo_draft", shell_word(draft.said->text));
+    else if (as_said && draft.said->kind == "file")
+        line.value("model_draft", shell_word(draft.said->text));
+    else
+        line.value("model_draft", file_of(draft.model, "DRAFT.gguf"));
+}
+
 void add_companions(Line& line, const Request& request, bool from_repository) {
     // llama.cpp takes a repository's projector along by itself (common/arg.cpp, mmproj_auto), Ollama a model's own one.
     const bool along = request.projector == "auto" && (from_repository || is_as_said(request, "ollama"));
@@ -108,7 +119,7 @@ void add_companions(Line& line, const Request& request, bool from_repository) {
     if (request.projector) line.bare("no_mmproj", !request.projector_offload);
     if (request.draft) {
         const DraftRequest& draft = *request.draft;
-        line.value("model_draft", file_of(draft.model, "DRAFT.gguf"));
+        add_draft_model(line, draft);
         if (draft.n_gpu_layers >= 0) line.value("ngl_draft", std::to_string(*draft.n_gpu_layers));
         line.type("cache_type_k_draft", draft.type_k);
         line.type("cache_type_v_draft", draft.type_v);
@@ -173,7 +184,7 @@ Command command_of(const Judge& judge, const Request& request, const std::string
         line.value("hf_repo", shell_word(request.said_model->text));
     else if (runtime.can_set("model"))
         line.value("model", file);
-    line.number("n_ctx", request.n_ctx);
+    if (request.n_ctx != request.default_n_ctx) line.number("n_ctx", request.n_ctx);
     add_gpu_layers(line, judge, request);
     if (!request.tensor_split.empty()) line.value("tensor_split", shares_text(request.tensor_split));
     if (request.split_mode) line.value("split_mode", split_mode_text(*request.split_mode));

@@ -170,7 +170,8 @@ Judge::Judge(const Request& request, Estimator& estimator)
                                        : find_runtime(request.runtime)),
       companions_(estimator, runtime_),
       devices_(used_devices(seen_devices(devices_of_request(request), request), request, runtime_)),
-      margin_(request.margin.value_or(runtime_.serving ? runtime_.serving->margin : default_margin)) {
+      margin_(request.margin.value_or(runtime_.serving ? runtime_.serving->margin : default_margin)),
+      tier_overhead_(request.tier_overhead.value_or(0)) {
     check_device_count(devices_.size(), runtime_);
     if (runtime_.serving) serving_.emplace(estimator.model(), *runtime_.serving);
     for (const Device& device : devices_) blank_.push_back(blank_answer(device, request.reserve.value_or(0)));
@@ -182,7 +183,8 @@ bool Judge::compute_measured() const { return runtime_.compute_measured && all_c
 
 std::uint64_t Judge::gpu_memory() const {
     std::uint64_t sum = 0;
-    for (const Device& device : devices_) sum = checked_add(sum, device.total, "the memory of all GPUs");
+    for (const Device& device : devices_)
+        sum = checked_add(sum, device.total - std::min(device.total, tier_overhead_), "the memory of all GPUs");
     return sum;
 }
 

@@ -87,6 +87,7 @@ private:
     std::vector<Device> devices_;
     std::vector<DeviceAnswer> blank_; ///< the devices with nothing on them
     std::uint64_t margin_;
+    std::uint64_t tier_overhead_;
 };
 
 } // namespace vramfit

@@ -39,6 +39,10 @@ void note_context(Notes& notes, const Judge& judge, const Request& request, cons
         switch (trial.verdict) {
         case Verdict::fit: notes.push_back("no context was given: this is the largest that fits"); break;
         case Verdict::tight:
+            if (judge.runtime().reserve == RuntimeProfile::Reserve::share) {
+                notes.push_back("the context is as many tokens as the cache holds");
+                break;
+            }
             notes.push_back(
                 "no context was given: none fits with room to spare, this is the largest that fits tightly");
             break;

@@ -58,7 +58,7 @@ std::string serving_command(const Judge& judge, const Request& request) {
     const auto number = [&](std::string_view setting, const std::optional<std::uint64_t>& value) {
         if (value) add(serving_flags(runtime, setting, std::to_string(*value)));
     };
-    number("n_ctx", request.n_ctx);
+    if (request.n_ctx != request.default_n_ctx) number("n_ctx", request.n_ctx);
     if (request.tensor_parallel > 1U && request.layers_parallel > 1U) {
         number("tensor_parallel", request.tensor_parallel);
         number("layers_parallel", request.layers_parallel);

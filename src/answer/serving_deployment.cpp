@@ -16,7 +16,7 @@ namespace {
 /// Settings of llama.cpp that its like alone have, under the names that vramfit has for them.
 void check_settings(const RuntimeProfile& runtime, const Request& r) {
     const std::array<std::pair<bool, const char*>, 17> said{{
-        {r.n_gpu_layers && *r.n_gpu_layers != gpu_layers_all, "--gpu-layers"},
+        {r.n_gpu_layers && *r.n_gpu_layers != gpu_layers_all && *r.n_gpu_layers != gpu_layers_auto, "--gpu-layers"},
         {r.n_cpu_moe > 0, "--n-cpu-moe"},
         {!r.override_tensors.empty(), "--override-tensor"},
         {!r.tensor_split.empty(), "--tensor-split"},

@@ -150,6 +150,12 @@ double memory_share(const SettingText& said) {
     throw Error(said.where + " must be a share of the GPU, such as 0.9, not " + quote(said.text));
 }
 
+/// "auto" is as much as the memory holds.
+void context(Request& request, const SettingText& said) {
+    request.fits_ctx = lower(said.text) == "auto";
+    request.n_ctx = request.fits_ctx ? std::nullopt : std::optional(parsed(said, parse_tokens));
+}
+
 DraftRequest& draft(Request& request) { return request.draft ? *request.draft : request.draft.emplace(); }
 
 enum class Kind : std::uint8_t { value, adding, toggle };
@@ -166,7 +172,9 @@ using S = SettingText;
 constexpr std::array settings{
     Setting{"model", Kind::value, [](R& r, const S& s) { r.model = s.text; }},
     Setting{"quant", Kind::value, [](R& r, const S& s) { r.quant = s.text; }},
-    Setting{"ctx", Kind::value, [](R& r, const S& s) { r.n_ctx = parsed(s, parse_tokens); }},
+    Setting{"ctx", Kind::value, context},
+    Setting{"fit-ctx", Kind::value, [](R& r, const S& s) { r.least_ctx = parsed(s, parse_tokens); }},
+    Setting{"gpu-overhead", Kind::value, [](R& r, const S& s) { r.tier_overhead = size(s); }},
     Setting{"gpu", Kind::adding, [](R& r, const S& s) { r.gpus.push_back(s.text); }},
     Setting{"visible-devices", Kind::value, [](R& r, const S& s) { r.visible_devices = device_list(s); }},
     Setting{"free", Kind::value, [](R& r, const S& s) { r.free = size(s); }},

@@ -19,7 +19,7 @@ using nlohmann::json;
 using Texts = RuntimeProfile::Texts;
 
 /// What can be set, under the names that entries use.
-constexpr std::array<std::string_view, 36> settings{"model",
+constexpr std::array<std::string_view, 37> settings{"model",
                                                     "hf_repo",
                                                     "n_ctx",
                                                     "gpu_layers",
@@ -46,6 +46,7 @@ constexpr std::array<std::string_view, 36> settings{"model",
                                                     "mmproj",
                                                     "no_mmproj",
                                                     "model_draft",
+                                                    "hf_repo_draft",
                                                     "ngl_draft",
                                                     "lora",
                                                     "cache_type_k_draft",
@@ -236,6 +237,7 @@ RuntimeProfile runtime_of(const json& entry) {
         }
     }
     p.has_fit = entry.value("has_fit", true);
+    p.layers_by_default = entry.value("layers_by_default", true);
     read_sources(p, entry);
     if (entry.contains("without_gpu_layers")) p.without_gpu_layers = entry["without_gpu_layers"].at("says");
     read_failures(p, entry.at("failures"));

@@ -1,4 +1,5 @@
 #include "vramfit/answer/deployment.hpp"
+#include "vramfit/answer/solve.hpp"
 
 #include "ask.hpp"
 #include "catch.hpp"
@@ -206,11 +207,24 @@ TEST_CASE("variables of Ollama's server as it reads them") {
     // envconfig/config.go: bytes on every GPU; a type that it does not have is f16 to it; Go's words for true and false.
     const Request ollama = read("OLLAMA_GPU_OVERHEAD=536870912 OLLAMA_FLASH_ATTENTION=T OLLAMA_KV_CACHE_TYPE=q5_1 "
                                 "ollama run llama3.1:8b");
-    CHECK(ollama.reserve == 536870912U);
+    CHECK(ollama.tier_overhead == 536870912U);
+    CHECK_FALSE(ollama.reserve); // llama-server's own --fit knows nothing of it
     CHECK(ollama.flash_attn == FlashAttention::on);
     CHECK_FALSE(ollama.type_k);
     CHECK(notes(ollama, "not understood, and not counted, though it may change memory: OLLAMA_KV_CACHE_TYPE"));
-    CHECK_FALSE(read("OLLAMA_GPU_OVERHEAD=0 ollama run llama3.1:8b").reserve);
+    CHECK_FALSE(read("OLLAMA_GPU_OVERHEAD=0 ollama run llama3.1:8b").tier_overhead);
+    // server/routes.go: 48 - 3 GiB are less than 47, 24 - 2 less than 23; the placement has all of the card.
+    const auto with_overhead = [](const char* gpu, const std::string& bytes) {
+        return answer(read("OLLAMA_GPU_OVERHEAD=" + bytes + " ollama run llama3.1:8b", {{"gpu", gpu, "--gpu"}}));
+    };
+    CHECK(with_overhead("48GB", "3221225472").settings.n_ctx == 32768);
+    CHECK(with_overhead("24GB", "2147483648").settings.n_ctx == 4096);
+    CHECK(with_overhead("24GB", "1073741824").settings.n_ctx == 32768);
+    CHECK(with_overhead("24GB", "2147483648").devices[0].available == 24 * gib);
+    // strconv reads digits alone, and else the default stays (envconfig.Uint).
+    const Request lettered = read("OLLAMA_CONTEXT_LENGTH=8k ollama run llama3.1:8b");
+    CHECK_FALSE(lettered.n_ctx);
+    CHECK(notes(lettered, "OLLAMA_CONTEXT_LENGTH 8k"));
 }
 
 TEST_CASE("zero is no number of Ollama's: it chooses by itself") {
@@ -238,6 +252,11 @@ TEST_CASE("other runtimes' command lines") {
     CHECK(vllm.n_ctx == 32000); // human_readable_int: k is 1000, K is 1024
     CHECK(read("vllm serve Qwen/Qwen3-8B --max-model-len 32K").n_ctx == 32768);
     CHECK_FALSE(read("vllm serve Qwen/Qwen3-8B --max-model-len auto").n_ctx);
+    const Answer filled = answer(read("vllm serve Qwen/Qwen3-8B --max-model-len auto", {{"gpu", "24GB", "--gpu"}}));
+    CHECK(filled.settings.n_ctx == filled.max_ctx.tight); // it starts with what its cache holds
+    CHECK(filled.verdict == Verdict::tight);
+    CHECK(test::has_note(filled, "the context is as many tokens as the cache holds"));
+    CHECK(read("vllm serve Qwen/Qwen3-8B --max-model-len -1").fits_ctx);
     CHECK(vllm.tensor_parallel == 1U); // as many as nobody says (vllm/config/parallel.py)
     const Request wide = read("vllm serve Qwen/Qwen3-8B -tp 2 -pp 2 --max-num-seqs 512 --max-num-batched-tokens 8k "
                               "--enforce-eager");
@@ -276,6 +295,50 @@ TEST_CASE("other runtimes' command lines") {
     CHECK(notes(read("lms load qwen3-8b --gpu 0.5"), "--gpu 0.5"));
 }
 
+TEST_CASE("-fa without a value is of older builds") {
+    CHECK(notes(read(llama + "-fa --jinja"), "-fa without a value is a switch of builds before b6343"));
+    CHECK_FALSE(notes(read(llama + "-fa on"), "without a value"));
+    CHECK_FALSE(notes(read(llama + "-fa", {{"runtime-version", "b5000", "--runtime-version"}}), "without a value"));
+}
+
+TEST_CASE("--fit-ctx is the least context that --fit comes to") {
+    const std::vector<SettingText> gpu{{"gpu", "8GB", "--gpu"}};
+    const std::string eight = "llama-server -m Qwen3-8B-Q4_K_M.gguf ";
+    CHECK(answer(read(eight, gpu)).settings.n_ctx < 16384);
+    const Answer held = answer(read(eight + "-fitc 16384", gpu));
+    CHECK(held.settings.n_ctx == 16384); // and layers move instead
+    CHECK(held.settings.gpu_layers == answer(read(eight + "-c 16384", gpu)).settings.gpu_layers);
+}
+
+TEST_CASE("builds from before --fit put all layers on the GPU, or none") {
+    // Pull request 15434, of the same day as -fa with a value.
+    const auto of_build = [](const char* build) {
+        return answer(read("llama-server -m Qwen3-8B-Q4_K_M.gguf -c 8192",
+                           {{"gpu", "24GB", "--gpu"}, {"runtime-version", build, "--runtime-version"}}));
+    };
+    CHECK(of_build("b7000").settings.gpu_layers == 37); // 36 and the output layer
+    CHECK(of_build("b6000").settings.gpu_layers == 0);
+    CHECK(test::has_note(of_build("b6000"), "it puts none on the GPU"));
+}
+
+TEST_CASE("a draft model is named as it was read") {
+    const std::vector<SettingText> gpu{{"gpu", "24GB", "--gpu"}};
+    const std::string line = "llama-server -m Qwen3-8B-Q4_K_M.gguf -c 8192 -ngl 99 ";
+    const auto command = [&](const std::string& draft) { return answer(read(line + draft, gpu)).command; };
+    CHECK(command("-md Qwen3-0.6B-Q8_0.gguf").ends_with("-md Qwen3-0.6B-Q8_0.gguf"));
+    CHECK(command("-hfd unsloth/Qwen3-0.6B-GGUF:Q8_0").ends_with("-hfd unsloth/Qwen3-0.6B-GGUF:Q8_0"));
+}
+
+TEST_CASE("what MLX has of a draft is not counted") {
+    CHECK(notes(read("mlx_lm.server --model mlx-community/Qwen3-8B-4bit --draft-model a/b"), "--draft-model a/b"));
+}
+
+TEST_CASE("what places a command's layers is none of an engine's") {
+    const Request asked = read("llama-server -m Qwen3-8B-Q4_K_M.gguf -c 8192",
+                               {{"gpu", "24GB", "--gpu"}, {"runtime", "all", "--runtime"}});
+    for (const TableRow& row : std::get<Table>(solve(asked)).rows) CHECK(row.remark.empty());
+}
+
 TEST_CASE("the printed command has a store's name as it was read") {
     const std::vector<SettingText> gpu{{"gpu", "24GB", "--gpu"}};
     CHECK(answer(read("lms load qwen3-8b -c 8192", gpu)).command ==
@@ -284,7 +347,7 @@ TEST_CASE("the printed command has a store's name as it was read") {
     CHECK(gemma.command == "ollama run gemma3:27b");
     CHECK(gemma.devices[0].memory.projector > 0);
     for (const std::string& note : gemma.notes) CHECK(note.find("no setting for") == std::string::npos);
-    // Of which type the name is, it says itself.
+    // The context that Ollama takes by itself goes without saying, in what helps, too; the type's name it says itself.
     const std::vector<SettingText> small{{"gpu", "16GB", "--gpu"}};
     for (const Suggestion& found : answer(read("ollama run gemma3:27b", small)).suggestions)
         if (found.kind == "quant") CHECK(found.command.find("gemma3:27b") == std::string::npos);

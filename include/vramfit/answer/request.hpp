@@ -15,12 +15,20 @@ inline constexpr const char* all_runtimes = "all";  ///< of Request::runtime, wh
 inline constexpr std::int64_t gpu_layers_all = -1;  ///< of Request::n_gpu_layers
 inline constexpr std::int64_t gpu_layers_auto = -2; ///< as many as llama.cpp's own `--fit` would take
 
+/// The model's name as a runtime's command line had it, for commands that are printed.
+struct SaidModel {
+    std::string text;                 ///< "bartowski/X-GGUF:Q4_K_M", "/models/x.gguf"
+    std::string kind;                 ///< "file", "gguf_repository", "repository": see data/command_lines
+    std::optional<std::string> quant; ///< that goes with the name: with another one it is another name
+};
+
 /// A second, smaller model that drafts tokens for the first (`-md`).
 struct DraftRequest {
     std::string model;
     std::optional<std::string> quant; ///< as the main model's, where it is not said
     std::optional<std::int64_t> n_gpu_layers;
     std::optional<TensorType> type_k, type_v;
+    std::optional<SaidModel> said = {}; ///< as a runtime's command named it
 };
 
 /// What a table sets against the context.
@@ -38,19 +46,16 @@ struct ModelFilter {
     ModelOrder order = ModelOrder::parameters;
 };
 
-/// The model's name as a runtime's command line had it, for commands that are printed.
-struct SaidModel {
-    std::string text;                 ///< "bartowski/X-GGUF:Q4_K_M", "/models/x.gguf"
-    std::string kind;                 ///< "file", "gguf_repository", "repository": see data/command_lines
-    std::optional<std::string> quant; ///< that goes with the name: with another one it is another name
-};
-
 /// A question as a person asks it: names as typed, and only what was said. What was left out takes the runtime's default.
 struct Request {
     std::string model;
     std::optional<SaidModel> said_model;
     std::optional<std::string> quant;
-    std::optional<std::uint64_t> n_ctx;         ///< tokens; 0: what the model was trained for
+    std::optional<std::uint64_t> n_ctx; ///< tokens; 0: what the model was trained for
+    bool fits_ctx = false; ///< where no context is said: the largest one, whatever the runtime takes by itself
+    std::optional<std::uint64_t> default_n_ctx; ///< what the runtime takes by itself: that goes without saying
+    std::optional<std::uint64_t> least_ctx; ///< tokens that `gpu_layers_auto` does not go below (llama.cpp's --fit-ctx)
+    std::optional<std::uint64_t> tier_overhead; ///< bytes of a GPU that do not count where a context is taken by memory
     std::vector<std::string> gpus;              ///< each a size, a name, or "N x" one of them
     std::vector<std::uint32_t> visible_devices; ///< which of those the runtime sees, from 0, in its order; empty: all
     bool spills = false; ///< the system lends a GPU the computer's memory instead of failing (Windows, WSL)

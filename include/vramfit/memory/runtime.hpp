@@ -94,6 +94,7 @@ struct RuntimeProfile {
 
     Texts sources;                          ///< by part of the entry: "context", "slots", ...
     bool has_fit = true;                    ///< it can place layers by itself (`--fit`)
+    bool layers_by_default = true;          ///< on the GPU where nobody says how many and it does not fit them itself
     std::vector<std::string> version_notes; ///< what is not sure about the version that was asked for
 
     Texts flags;                                      ///< by setting

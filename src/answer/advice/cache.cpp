@@ -75,8 +75,14 @@ void advise_cache_types(Advisor& advisor) {
     }
 }
 
+/// Is it off because somebody, or the runtime itself, says so?
+static bool lacks_flash_attention(const Advisor& advisor) {
+    const FlashAttention said = advisor.request().flash_attn.value_or(advisor.runtime().flash_attn);
+    return said == FlashAttention::off && !advisor.base().estimate.flash_attn;
+}
+
 bool advise_with_flash_attention(Advisor& advisor) {
-    if (advisor.base().estimate.flash_attn || advisor.request().flash_attn != FlashAttention::off) return false;
+    if (!lacks_flash_attention(advisor)) return false;
     const Change on = flash_attention_change(advisor, advisor.request());
     const Trial trial = advisor.judge().attempt(on.request);
     const bool smaller =
@@ -104,7 +110,7 @@ void advise_windows(Advisor& advisor) {
 
 void advise_flash_attention(Advisor& advisor) {
     const DeviceAnswer& worst = advisor.worst();
-    if (advisor.base().estimate.flash_attn || advisor.request().flash_attn != FlashAttention::off) return;
+    if (!lacks_flash_attention(advisor)) return;
     if (advisor.may_help(worst.memory.kv_cache + worst.memory.compute))
         advisor.consider(flash_attention_change(advisor, advisor.request()));
 }

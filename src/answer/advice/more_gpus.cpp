@@ -35,6 +35,7 @@ Change gpus_change(const Advisor& advisor, const std::string& name, std::size_t 
     change.set = {{"gpu", spec}}; // llama.cpp uses every GPU that it sees: no flag is needed
     change.request = advisor.request();
     change.request.gpus = {spec};
+    change.request.default_n_ctx.reset(); // with more memory it may be another one
     return change;
 }
 

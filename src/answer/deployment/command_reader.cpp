@@ -58,12 +58,17 @@ public:
         if (option.effect == Effect::not_understood) return not_understood(spelling, text);
         const bool off = has(option.off, spelling) || has(option.off_variables, spelling);
         if (off) return say(option, !text || !is_falsey(*text) ? "off" : "on", where);
-        if (!text) return say(option, option.implied.empty() ? "on" : option.implied, where);
+        if (!text) {
+            if (!option.bare.empty()) read_.notes.push_back(spelling + " without a value " + option.bare);
+            return say(option, option.implied.empty() ? "on" : option.implied, where);
+        }
         if (const auto word = option.words.find(lower(*text)); word != option.words.end()) {
             if (!word->second.empty()) say(option, word->second, where);
             return;
         }
         if (!option.other_words) return not_understood(spelling, text);
+        if (option.number == "digits" && text->find_first_not_of("0123456789") != std::string::npos)
+            return not_understood(spelling, text);
         if (!option.unit.empty() && text->find(',') != std::string::npos) return not_understood(spelling, text);
         for (const std::string& part : parts_of(option, *text)) say(option, part, where);
     }

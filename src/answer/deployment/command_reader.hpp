@@ -24,6 +24,7 @@ struct ReadSettings {
     std::vector<ReadSetting> settings;           ///< in their order
     std::map<std::string, std::string> defaults; ///< of what nobody says
     std::vector<std::string> not_understood;     ///< flags that may change memory, with their values
+    std::vector<std::string> notes;              ///< what else is to be known of them
 };
 
 /// A key of a file and its text.

@@ -41,6 +41,7 @@ CommandOption option_of(const Json& entry) {
     option.off_variables = texts_at(entry, "env_off");
     option.keys = texts_at(entry, "keys");
     option.implied = entry.value("implied", "");
+    option.bare = entry.value("bare", "");
     option.names = entry.value("names", "");
     option.number = entry.value("number", "");
     option.unit = entry.value("unit", "");

@@ -25,10 +25,12 @@ struct CommandOption {
     std::vector<std::string> off_variables;
     std::vector<std::string> keys; ///< in its files, beside its flags and variables
     std::string implied;           ///< the text of a flag without a value; empty: "on"
+    std::string bare;              ///< what is to be known of the flag where it has no value
     std::string names;             ///< of a model: what kind of name it is, see published_model.hpp
-    std::string number;            ///< "whole": no letters behind it; "decimal": k is 1000, K is 1024
-    std::string unit;              ///< put behind the number
-    std::string separator;         ///< between several values in one
+    /// "whole": no letters behind it; "digits": with letters it is not read; "decimal": k is 1000, K is 1024.
+    std::string number;
+    std::string unit;                                      ///< put behind the number
+    std::string separator;                                 ///< between several values in one
     std::map<std::string, std::string, std::less<>> words; ///< the runtime's word and ours; "": as if it were not there
     bool other_words = true;                               ///< words that are not in the table go through as they are
     /// Of settings that are not said, where this one has that word.

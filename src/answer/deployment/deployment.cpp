@@ -40,6 +40,10 @@ public:
             request.said_model->quant = request.quant;
         }
         if (request.draft && request.draft->model.empty()) request.draft.reset(); // of a draft that nobody asks for
+        if (said_draft_ && request.draft && request.draft->model == resolved_draft_) {
+            request.draft->said = said_draft_;
+            request.draft->said->quant = request.draft->quant;
+        }
         request.notes = std::move(notes_);
         request.spills = lends_memory(text_.environment);
         return request;
@@ -124,6 +128,9 @@ private:
         }
         note_variables(n_environment - 2, n_environment);
         note_not_understood({&variables, &assigned, &keyed, &argued});
+        const bool of_a_version = std::ranges::any_of(
+            text_.options, [](const SettingText& setting) { return setting.setting == "runtime-version"; });
+        if (!of_a_version) notes_.insert(notes_.end(), argued.notes.begin(), argued.notes.end());
     }
 
     static std::optional<CommandTable> table_of(const std::string& runtime) {
@@ -232,7 +239,9 @@ private:
             if (!parts.quant.empty()) found.push_back({{"quant", parts.quant, named->said.where}});
         }
         if (ReadSetting* const draft = strongest("model-draft")) {
+            said_draft_ = SaidModel{draft->said.text, draft->names, std::nullopt};
             const PublishedModel published = resolve(*draft);
+            resolved_draft_ = published.name;
             if (published.quant) found.push_back({{"quant-draft", *published.quant, draft->said.where}});
         }
         if (ReadSetting* const projector = strongest("mmproj"); projector != nullptr && projector->names == "projector")
@@ -278,6 +287,8 @@ private:
     std::vector<std::string> notes_;
     std::optional<SaidModel> said_model_; ///< of a command, and what it was taken for
     std::string resolved_model_;
+    std::optional<SaidModel> said_draft_;
+    std::string resolved_draft_;
 };
 
 } // namespace
