@@ -165,7 +165,7 @@ std::string model_file(const RuntimeProfile& runtime, const Model& model, const 
     return is_that_file ? shell_word(request.model) : "MODEL.gguf";
 }
 
-std::string model_file(const RuntimeProfile& runtime, const Request& request, FileType file_type) {
+std::string model_file(const RuntimeProfile& runtime, FileType file_type) {
     return "MODEL-" + std::string(traits(file_type).name) + (runtime.takes_files ? ".gguf" : "");
 }
 

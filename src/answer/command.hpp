@@ -19,7 +19,7 @@ bool is_as_said(const Request& request, std::string_view kind);
 /// that is the news ("MODEL-Q3_K_M.gguf").
 /// A runtime that knows models by name is given the name.
 std::string model_file(const RuntimeProfile& runtime, const Model& model, const Request& request);
-std::string model_file(const RuntimeProfile& runtime, const Request& request, FileType file_type);
+std::string model_file(const RuntimeProfile& runtime, FileType file_type);
 
 /// How the runtime is told what a request says.
 struct Command {

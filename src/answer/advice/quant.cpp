@@ -30,7 +30,7 @@ Change quant_change(const Advisor& advisor, Request request, FileType type) {
     change.kind = "quant";
     change.summary = "weights in " + name + (loses_much(type) ? " (much loss of quality)" : "");
     change.set = {{"quant", name}};
-    change.file = model_file(advisor.runtime(), request, type);
+    change.file = model_file(advisor.runtime(), type);
     if (advisor.runtime().can_set("model")) change.write(advisor.runtime(), "model", change.file);
     request.quant = name;
     change.request = std::move(request);

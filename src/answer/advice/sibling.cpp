@@ -90,7 +90,7 @@ Change sibling_change(const Advisor& advisor, const std::string& id) {
     change.request.model = id;
     change.request.said_model.reset();
     change.file = advisor.runtime().takes_files ? id + "-" + std::string(traits(type).name) + ".gguf"
-                                                : model_file(advisor.runtime(), change.request, type);
+                                                : model_file(advisor.runtime(), type);
     if (advisor.runtime().can_set("model")) change.write(advisor.runtime(), "model", change.file);
     return change;
 }
