@@ -73,6 +73,36 @@ TEST_CASE("services of a compose file") {
               .answer);
 }
 
+TEST_CASE("a service has what its merged maps and those that it extends have") {
+    const auto rows = check("compose.yaml", R"(x-env: &env
+  LLAMA_ARG_MODEL: /models/gpt-oss-20b-mxfp4.gguf
+  LLAMA_ARG_CTX_SIZE: "4096"
+services:
+  merged:
+    image: ghcr.io/ggml-org/llama.cpp:server-cuda
+    environment:
+      <<: *env
+      LLAMA_ARG_CTX_SIZE: "8192"
+  base:
+    image: ghcr.io/ggml-org/llama.cpp:server-cuda
+    command: -m /models/gpt-oss-20b-mxfp4.gguf
+    environment: {LLAMA_ARG_CTX_SIZE: "4096", LLAMA_ARG_UBATCH: "256"}
+  extended:
+    extends: {service: base}
+    environment: [LLAMA_ARG_CTX_SIZE=16384]
+  elsewhere:
+    extends: {file: other.yaml, service: base}
+  itself:
+    extends: itself
+)");
+    REQUIRE(rows.size() == 4);
+    CHECK(rows[0].request.n_ctx == 8192); // its own, before what is merged
+    CHECK(rows[2].name == "extended");
+    CHECK(rows[2].request.n_ctx == 16384);
+    CHECK(rows[2].request.n_ubatch == 256);
+    CHECK(rows[3].error == "it extends a service of \"other.yaml\", which is not read");
+}
+
 TEST_CASE("models of llama-swap's configuration") {
     const auto rows = check("config.yaml", R"(healthCheckTimeout: 60
 macros:
@@ -205,6 +235,11 @@ TEST_CASE("a shell script") {
     CHECK(rows[0].line == 3);
     CHECK(rows[0].request.n_ctx == 8192);
     CHECK(check("run.sh", "llama-server -m gpt-oss-20b-mxfp4.gguf \\").size() == 1); // with nothing behind it
+    const auto written = check("run.sh", "cat >a <<EOF; cat <<-'END'\nllama-server -m nothing.gguf\nEOF\n"
+                                         "llama-server -m nothing.gguf\n\tEND\necho '<<X' <<<Y # <<Z\n"
+                                         "llama-server -m gpt-oss-20b-mxfp4.gguf -c 4096\n");
+    REQUIRE(written.size() == 1); // a file's text is no command
+    CHECK(written[0].line == 7);
 }
 
 TEST_CASE("a file without a deployment") {

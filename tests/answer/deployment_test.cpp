@@ -373,6 +373,24 @@ TEST_CASE("files that are here are taken as they are") {
     CHECK(request.notes.empty());
 }
 
+TEST_CASE("variables count where the command sees them") {
+    const Environment host = variables({{"LLAMA_ARG_CTX_SIZE", "4096"}, {"VRAMFIT_GPU", "24GB"}});
+    const auto n_ctx = [&](const std::string& before) { return read(before + llama, {}, host).n_ctx; };
+    CHECK(n_ctx("") == 4096);
+    CHECK(n_ctx("env A=B nice ") == 4096);
+    CHECK_FALSE(n_ctx("env -i "));
+    CHECK_FALSE(n_ctx("env -u LLAMA_ARG_CTX_SIZE "));
+    CHECK(n_ctx("env -u LLAMA_ARG_UBATCH ") == 4096);
+    CHECK_FALSE(n_ctx("sudo "));
+    CHECK(n_ctx("sudo -E ") == 4096);
+    CHECK(n_ctx("sudo --preserve-env=PATH,LLAMA_ARG_CTX_SIZE ") == 4096);
+    CHECK(n_ctx("sudo LLAMA_ARG_CTX_SIZE=8192 ") == 8192);
+    const std::string image = "ghcr.io/ggml-org/llama.cpp:server-cuda -m /models/gpt-oss-20b-mxfp4.gguf";
+    CHECK_FALSE(read("docker run --gpus all " + image, {}, host).n_ctx);
+    CHECK(read("docker run --gpus all -e LLAMA_ARG_CTX_SIZE " + image, {}, host).n_ctx == 4096);
+    CHECK(read("docker run --gpus all " + image, {}, host).gpus == Words{"24GB"}); // vramfit's own
+}
+
 TEST_CASE("the program's own options come first, the environment last") {
     const Environment environment = variables({{"LLAMA_ARG_CTX_SIZE", "1024"},
                                                {"LLAMA_ARG_UBATCH", "256"},

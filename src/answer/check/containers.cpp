@@ -41,7 +41,7 @@ std::vector<std::string> words_of(const YamlNode* node, const Environment& envir
 Variables variables_of(const YamlNode* node, const Environment& environment) {
     Variables variables;
     if (node == nullptr) return variables;
-    for (const auto& [name, value] : node->entries)
+    for (const auto& [name, value] : node->all_entries())
         if (value->kind == Kind::scalar) variables[name] = expanded(value->text, environment);
     for (const auto& item : node->items) {
         if (item->kind != Kind::scalar) continue;
@@ -81,11 +81,49 @@ std::string without_comment_lines(const std::string& text) {
     return result;
 }
 
+/// What a service extends: the name of one in the same file, or why that is not read.
+struct Extended {
+    std::string service;
+    std::string error;
+};
+
+Extended extended_by(const YamlNode& service) {
+    const YamlNode* const extends = service.find("extends");
+    if (extends == nullptr) return {};
+    if (extends->kind == Kind::scalar) return {extends->text, ""};
+    if (const std::string file = extends->text_of("file"); !file.empty())
+        return {"", "it extends a service of " + quote(file) + ", which is not read"};
+    return {extends->text_of("service"), ""};
+}
+
+/// The service and those that it extends, the last one first.
+std::vector<const YamlNode*> with_bases(const YamlNode& service, const YamlNode* services, std::string& error) {
+    constexpr std::size_t most = 10; // of one another
+    std::vector<const YamlNode*> chain{&service};
+    while (services != nullptr && chain.size() < most) {
+        const Extended extended = extended_by(*chain.front());
+        error = extended.error;
+        const YamlNode* const base = extended.service.empty() ? nullptr : services->find(extended.service);
+        if (base == nullptr) break;
+        chain.insert(chain.begin(), base);
+    }
+    return chain;
+}
+
+/// Its own value of a key, else that of the nearest one that it extends.
+const YamlNode* value_in(const std::vector<const YamlNode*>& chain, std::string_view key) {
+    for (auto service = chain.rbegin(); service != chain.rend(); ++service)
+        if (const YamlNode* const found = (*service)->find(key)) return found;
+    return nullptr;
+}
+
 /// Entrypoint and command of a compose file's service, or its image's.
-std::vector<std::string> words_of_service(const YamlNode& service, const Environment& environment) {
-    std::vector<std::string> words = words_of(service.find("entrypoint"), environment);
-    const std::vector<std::string> command = words_of(service.find("command"), environment);
-    if (words.empty()) return command_of_image(expanded(service.text_of("image"), environment), command);
+std::vector<std::string> words_of_service(const std::vector<const YamlNode*>& service, const Environment& environment) {
+    std::vector<std::string> words = words_of(value_in(service, "entrypoint"), environment);
+    const std::vector<std::string> command = words_of(value_in(service, "command"), environment);
+    const YamlNode* const image = value_in(service, "image");
+    const std::string name = image != nullptr && image->kind == Kind::scalar ? image->text : "";
+    if (words.empty()) return command_of_image(expanded(name, environment), command);
     words.insert(words.end(), command.begin(), command.end());
     return words;
 }
@@ -98,16 +136,21 @@ FoundDeployments in_compose(std::string_view text, const std::string& file, cons
     for (const auto& [name, service] : maps_under(*root, "services")) {
         FoundDeployment deployment;
         std::vector<std::string> words;
+        const std::vector<const YamlNode*> chain = with_bases(*service, root->find("services"), deployment.error);
         try {
-            words = words_of_service(*service, environment);
+            words = words_of_service(chain, environment);
+            if (has_runtime_command(words)) deployment.error.clear();
         } catch (const Error& error) { // that service's alone
             deployment.error = error.what();
         }
         if (deployment.error.empty() && !has_runtime_command(words)) continue;
         deployment.name = name;
-        deployment.line = line_of(*service, {"command", "entrypoint", "image"});
+        deployment.line = line_of(*service, {"command", "entrypoint", "image", "extends"});
         deployment.text.command = std::move(words);
-        deployment.text.environment = environment_of(variables_of(service->find("environment"), environment));
+        Variables variables;
+        for (const YamlNode* const one : chain)
+            for (auto& [key, value] : variables_of(one->find("environment"), environment)) variables[key] = value;
+        deployment.text.environment = environment_of(std::move(variables));
         deployment.text.where = place(file, deployment.line);
         if (service->find("env_file") != nullptr)
             deployment.notes.emplace_back("env_file is not read: its variables do not count");

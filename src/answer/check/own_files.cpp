@@ -127,6 +127,56 @@ bool note_variables(const std::vector<std::string>& words, std::map<std::string,
 
 } // namespace
 
+namespace {
+
+/// A text that stands behind a command up to a line of its own: `cat <<EOF`, `<<-EOF` with tabs before it.
+struct HereDocument {
+    std::string end;
+    bool tabs = false;
+};
+
+/// Those that the command begins, in their order. Quotes hide a "<<"; "<<<" is something else.
+std::vector<HereDocument> here_documents(std::string_view command) {
+    std::vector<HereDocument> documents;
+    char quoted = '\0';
+    for (std::size_t i = 0; i < command.size(); ++i) {
+        const char c = command[i];
+        if (quoted != '\0' || c == '\'' || c == '"') {
+            if (quoted == '\0')
+                quoted = c;
+            else if (quoted == c)
+                quoted = '\0';
+            continue;
+        }
+        if (c == '#' && (i == 0 || command[i - 1] == ' ')) break;
+        if (!command.substr(i).starts_with("<<")) continue;
+        const std::size_t after = command.find_first_not_of('<', i);
+        if (after == std::string_view::npos) break;
+        const bool is_one = after - i == 2;
+        i = after - 1;
+        if (!is_one) continue;
+        HereDocument document;
+        document.tabs = command[after] == '-';
+        const std::size_t from =
+            std::min(command.find_first_not_of(" \t", after + (document.tabs ? 1 : 0)), command.size());
+        const std::size_t to = std::min(command.find_first_of(" \t\n\r;&|<>()", from), command.size());
+        for (const char letter : command.substr(from, to - from))
+            if (letter != '\'' && letter != '"' && letter != '\\') document.end += letter;
+        if (!document.end.empty()) documents.push_back(std::move(document));
+        i = to == command.size() ? to : to - 1;
+    }
+    return documents;
+}
+
+/// Is the line the end of the document?
+bool ends(const HereDocument& document, std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (document.tabs) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+    return line == document.end;
+}
+
+} // namespace
+
 FoundDeployments in_script(std::string_view text, const std::string& file) {
     FoundDeployments found;
     // A command is cut from the text by its line and those that a backslash joins to it.
@@ -138,7 +188,12 @@ FoundDeployments in_script(std::string_view text, const std::string& file) {
         return known == variables.end() ? std::nullopt : std::optional(known->second);
     };
     const std::vector<FileLine> lines = file_lines(text);
+    std::vector<HereDocument> inside; // whose texts come next
     for (const FileLine& line : lines) {
+        if (!inside.empty()) {
+            if (ends(inside.front(), line.text)) inside.erase(inside.begin());
+            continue;
+        }
         if (command.empty()) first = line.number;
         command += std::string(line.text) + "\n";
         std::string_view content = line.text;
@@ -157,6 +212,7 @@ FoundDeployments in_script(std::string_view text, const std::string& file) {
             }
         } catch (const Error&) { // a quote that goes over lines: no command that could be read by itself
         }
+        inside = here_documents(command);
         command.clear();
     }
     return found;

@@ -370,7 +370,26 @@ const YamlNode* find_in(const YamlNode& node, std::string_view key, int& merges)
     return nullptr;
 }
 
+void add_entries(const YamlNode& node, YamlNode::Entries& all, int& merges) {
+    if (--merges < 0) return;
+    for (const auto& [name, value] : node.entries) {
+        if (name != "<<") continue;
+        for (auto item = value->items.rbegin(); item != value->items.rend(); ++item) // the first one counts
+            add_entries(**item, all, merges);
+        if (value->kind == YamlNode::Kind::map) add_entries(*value, all, merges);
+    }
+    for (const auto& entry : node.entries)
+        if (entry.first != "<<") all.push_back(entry);
+}
+
 } // namespace
+
+YamlNode::Entries YamlNode::all_entries() const {
+    Entries all;
+    int merges = most_merges;
+    add_entries(*this, all, merges);
+    return all;
+}
 
 const YamlNode* YamlNode::find(std::string_view key) const {
     int merges = most_merges;

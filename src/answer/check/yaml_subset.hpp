@@ -25,6 +25,11 @@ struct YamlNode {
     /// The value of a key, its own or one that "<<" merges in; nullptr where there is none.
     const YamlNode* find(std::string_view key) const;
 
+    using Entries = std::vector<std::pair<std::string, std::shared_ptr<const YamlNode>>>;
+
+    /// The entries of a map behind those that "<<" merges in, so that of two with one key the later one counts.
+    Entries all_entries() const;
+
     /// The text of a scalar under the key; "" where there is none.
     std::string text_of(std::string_view key) const;
 };

@@ -52,9 +52,52 @@ std::optional<RuntimeCommand> command_at(const std::vector<CommandTable>& tables
         const CommandProgram* const program = program_at(table, words);
         if (program == nullptr) continue;
         const Words arguments = words.subspan(1 + program->words.size());
-        return RuntimeCommand{&table, program, words.front(), {}, {arguments.begin(), arguments.end()}};
+        RuntimeCommand found;
+        found.table = &table;
+        found.program = program;
+        found.name = words.front();
+        found.arguments = {arguments.begin(), arguments.end()};
+        return found;
     }
     return std::nullopt;
+}
+
+/// The names in "A,B".
+void add_names(std::vector<std::string>& names, std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(','), text.size());
+        names.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+}
+
+/// What one word behind `env` keeps from the command (env(1)). `next`: the word behind it.
+void narrow_by_env(RuntimeCommand& command, const std::string& word, const std::string& next) {
+    constexpr std::string_view unset = "--unset=";
+    if (word == "-i" || word == "-" || word == "--ignore-environment") command.inherits = false;
+    if (word == "-u") command.removed.push_back(next);
+    if (word.starts_with(unset)) command.removed.push_back(word.substr(unset.size()));
+}
+
+/// What `env` and `sudo` in the words before a command keep from it. `sudo` gives a new environment (sudoers(5),
+/// env_reset).
+void narrow(RuntimeCommand& command, Words before) {
+    constexpr std::string_view preserve = "--preserve-env=";
+    std::string by;
+    bool resets = false;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        const std::string& word = before[i];
+        if (const std::string name = program_name(word); name == "env" || name == "sudo") {
+            by = name;
+            resets = resets || name == "sudo";
+        } else if (by == "env") {
+            narrow_by_env(command, word, i + 1 < before.size() ? before[i + 1] : "");
+        } else if (by == "sudo") {
+            if (word == "-E" || word == "--preserve-env") resets = false;
+            if (word.starts_with(preserve)) add_names(command.passed, std::string_view(word).substr(preserve.size()));
+        }
+    }
+    if (resets) command.inherits = false;
 }
 
 class Search {
@@ -68,6 +111,7 @@ public:
             if (!found && depth < most_shells) found = in_container(rest, depth);
             if (found) {
                 found->assignments.insert(found->assignments.begin(), assignments.begin(), assignments.end());
+                narrow(*found, words.first(i));
                 return found;
             }
             if (auto said = assignment(words[i])) assignments.push_back(std::move(*said));
@@ -96,6 +140,7 @@ private:
             words[1] != containers.at("word").get_ref<const std::string&>())
             return std::nullopt;
         std::vector<std::string> inner;
+        std::vector<std::string> passed;
         std::optional<std::string> entrypoint;
         std::size_t i = 2;
         for (; i < words.size() && words[i].starts_with('-'); ++i) {
@@ -104,7 +149,7 @@ private:
             if (equals == std::string::npos && (lists(containers.at("switches"), name) || i + 1 == words.size()))
                 continue;
             const std::string value = equals == std::string::npos ? words[++i] : words[i].substr(equals + 1);
-            if (lists(containers.at("env"), name) && assignment(value)) inner.push_back(value);
+            if (lists(containers.at("env"), name)) (assignment(value) ? inner : passed).push_back(value);
             if (lists(containers.at("entrypoint"), name)) entrypoint = value;
         }
         if (i >= words.size()) return std::nullopt;
@@ -113,7 +158,12 @@ private:
         const auto command = entrypoint ? std::vector<std::string>(arguments.begin(), arguments.end())
                                         : command_of_image(words[i], arguments);
         inner.insert(inner.end(), command.begin(), command.end());
-        return find(inner, depth + 1);
+        auto found = find(inner, depth + 1);
+        if (found) {
+            found->inherits = false;
+            found->passed = std::move(passed);
+        }
+        return found;
     }
 
     const std::vector<CommandTable>& tables_ = command_tables();
@@ -130,6 +180,13 @@ std::optional<std::pair<std::string, std::string>> assignment(std::string_view t
     };
     if (!std::ranges::all_of(name, fits) || (name.front() >= '0' && name.front() <= '9')) return std::nullopt;
     return std::pair(std::string(name), std::string(text.substr(equals + 1)));
+}
+
+bool RuntimeCommand::sees(std::string_view variable) const {
+    const auto is_among = [&](const std::vector<std::string>& names) {
+        return std::ranges::find(names, variable) != names.end();
+    };
+    return is_among(passed) || (inherits && !is_among(removed));
 }
 
 std::optional<RuntimeCommand> find_runtime_command(Words words) { return Search().find(words); }

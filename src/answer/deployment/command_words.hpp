@@ -16,6 +16,12 @@ struct RuntimeCommand {
     std::string name;                                             ///< as it was written: "/usr/bin/llama-server"
     std::vector<std::pair<std::string, std::string>> assignments; ///< "env A=B", "A=B", "docker run -e A=B"
     std::vector<std::string> arguments;                           ///< behind the program and its words
+    bool inherits = true; ///< it sees the variables of whoever starts it: no container, no `env -i`, no `sudo`
+    std::vector<std::string> passed;  ///< variables that it sees all the same: "docker run -e A"
+    std::vector<std::string> removed; ///< that it does not see: "env -u A"
+
+    /// Does it see that variable of its starter's?
+    bool sees(std::string_view variable) const;
 };
 
 /// Looks for a runtime's program in the words of a command: behind assignments, `sudo`, `env`, `nice`, `python -m`, in

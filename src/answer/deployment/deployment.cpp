@@ -97,7 +97,10 @@ private:
             table = *command_->table;
         else
             table = table_of(runtime());
-        ReadSettings variables = table ? read_variables(*table, text_.environment, text_.where) : ReadSettings{};
+        const Environment seen = [this](std::string_view name) {
+            return !command_ || command_->sees(name) ? text_.environment(name) : std::nullopt;
+        };
+        ReadSettings variables = table ? read_variables(*table, seen, text_.where) : ReadSettings{};
         Layer own = own_variables();
         ReadSettings assigned, keyed, argued;
         if (command_) {
