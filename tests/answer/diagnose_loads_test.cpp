@@ -94,3 +94,15 @@ TEST_CASE("Ollama's engine prints its layers once for each try of one load", "[d
         "seconds\"\n");
     CHECK(!found.oom);
 }
+
+TEST_CASE("options of a command line, with their values behind a blank or an equals sign", "[diagnose]") {
+    const std::string failure =
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 16384.00 MiB on device 0: cudaMalloc failed: out of "
+        "memory\n"
+        "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n";
+    for (const char* const said : {"--ctx-size 131072 --parallel 2", "--ctx-size=131072 --parallel=2"}) {
+        const Diagnosis found = diagnosis_of("$ llama-server -m x.gguf " + std::string(said) + "\n" + failure);
+        CHECK(value_of(found, "n_ctx") == 131072);
+        CHECK(value_of(found, "n_parallel") == 2);
+    }
+}

@@ -112,8 +112,8 @@ std::vector<const YamlNode*> with_bases(const YamlNode& service, const YamlNode*
 
 /// Its own value of a key, else that of the nearest one that it extends.
 const YamlNode* value_in(const std::vector<const YamlNode*>& chain, std::string_view key) {
-    for (auto service = chain.rbegin(); service != chain.rend(); ++service)
-        if (const YamlNode* const found = (*service)->find(key)) return found;
+    for (std::size_t i = chain.size(); i-- > 0;)
+        if (const YamlNode* const found = chain[i]->find(key)) return found;
     return nullptr;
 }
 

@@ -374,8 +374,8 @@ void add_entries(const YamlNode& node, YamlNode::Entries& all, int& merges) {
     if (--merges < 0) return;
     for (const auto& [name, value] : node.entries) {
         if (name != "<<") continue;
-        for (auto item = value->items.rbegin(); item != value->items.rend(); ++item) // the first one counts
-            add_entries(**item, all, merges);
+        for (std::size_t i = value->items.size(); i-- > 0;) // the first one counts
+            add_entries(*value->items[i], all, merges);
         if (value->kind == YamlNode::Kind::map) add_entries(*value, all, merges);
     }
     for (const auto& entry : node.entries)

@@ -276,9 +276,13 @@ void read_command(LogReader& reader, const Mention& mention) {
     std::string_view rest = mention.rest.substr(0, 8000);
     while (!rest.empty()) {
         rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-        const std::string_view option = rest.substr(0, rest.find_first_of(" \t"));
-        rest.remove_prefix(option.size());
-        if (!option.starts_with('-')) continue;
+        const std::string_view said = rest.substr(0, rest.find_first_of(" \t"));
+        const std::string_view option = said.substr(0, said.find('='));
+        if (!said.starts_with('-')) {
+            rest.remove_prefix(said.size());
+            continue;
+        }
+        rest.remove_prefix(option.size() + (option.size() < said.size() ? 1 : 0)); // "--ctx-size=8192"
         for (const auto& [spelling, name] : names) {
             if (option == spelling) options.insert_or_assign(std::string(name), std::string(word(rest).substr(0, 200)));
         }
