@@ -19,7 +19,7 @@ constexpr std::array fit_table{
                "name (see 'vramfit models'), file, folder, ollama:NAME, or - (standard input)"},
     OptionSpec{"--quant", "TYPE", "q4_k_m", "", question,
                "file type of the weights, see 'vramfit quants'; a GGUF file has its own"},
-    OptionSpec{"-c,--ctx,--ctx-size", "N", "32768", "", question, "context in tokens: 32768, 32k, or max"},
+    OptionSpec{"-c,--ctx,--ctx-size", "N", "32768", "", question, "context in tokens: 32768, 32k, max or auto"},
     OptionSpec{
         "-g,--gpu", "GPU", "24GB", "", question,
         "size (24GB), name (rtx4090, see 'vramfit gpus'), several (2x24GB), or auto: this machine's; repeatable"},
