@@ -295,13 +295,13 @@ TEST_CASE("other runtimes' command lines") {
     CHECK(notes(read("lms load qwen3-8b --gpu 0.5"), "--gpu 0.5"));
 }
 
-TEST_CASE("-fa without a value is of older builds") {
+TEST_CASE("a bare -fa is of older builds") {
     CHECK(notes(read(llama + "-fa --jinja"), "-fa without a value is a switch of builds before b6343"));
     CHECK_FALSE(notes(read(llama + "-fa on"), "without a value"));
     CHECK_FALSE(notes(read(llama + "-fa", {{"runtime-version", "b5000", "--runtime-version"}}), "without a value"));
 }
 
-TEST_CASE("--fit-ctx is the least context that --fit comes to") {
+TEST_CASE("the least context that --fit comes to is that of --fit-ctx") {
     const std::vector<SettingText> gpu{{"gpu", "8GB", "--gpu"}};
     const std::string eight = "llama-server -m Qwen3-8B-Q4_K_M.gguf ";
     CHECK(answer(read(eight, gpu)).settings.n_ctx < 16384);
