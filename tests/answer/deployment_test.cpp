@@ -336,7 +336,8 @@ TEST_CASE("what MLX has of a draft is not counted") {
 TEST_CASE("what places a command's layers is none of an engine's") {
     const Request asked = read("llama-server -m Qwen3-8B-Q4_K_M.gguf -c 8192",
                                {{"gpu", "24GB", "--gpu"}, {"runtime", "all", "--runtime"}});
-    for (const TableRow& row : std::get<Table>(solve(asked)).rows) CHECK(row.remark.empty());
+    const Solution found = solve(asked);
+    for (const TableRow& row : std::get<Table>(found).rows) CHECK(row.remark.empty());
 }
 
 TEST_CASE("the printed command has a store's name as it was read") {
