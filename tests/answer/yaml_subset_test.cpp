@@ -79,3 +79,15 @@ TEST_CASE("merges of merges end") {
     }
     CHECK(parse_yaml(text)->find("a39")->find("y") == nullptr);
 }
+
+TEST_CASE("a large map that is merged many times is no bomb") {
+    std::string text = "all: &all\n";
+    for (int i = 0; i < 1000; ++i) text += "  k" + std::to_string(i) + ": v\n";
+    text += "one: {<<: [";
+    for (int i = 0; i < 900; ++i) text += "*all, ";
+    text += "*all]}\n";
+    const auto root = parse_yaml(text);
+    const YamlNode::Entries entries = root->find("one")->all_entries();
+    CHECK(entries.size() >= 1000);
+    CHECK(entries.size() < 110'000); // and not 901 times 1000
+}

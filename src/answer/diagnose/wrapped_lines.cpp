@@ -104,6 +104,7 @@ constexpr std::array known_heads{
 };
 
 std::string_view first_word(std::string_view line) { return line.substr(0, line.find(' ')); }
+
 /// `following` begins a line of its own, however long `line` is; "llm_" and "load_tensors:" are one word.
 bool has_known_head(std::string_view line, std::string_view following) {
     return !line.ends_with('_') && std::ranges::find(known_heads, first_word(unquoted(following))) != known_heads.end();
