@@ -80,7 +80,9 @@ std::string in_effect(const Diagnosis& diagnosis) {
     for (const LogSetting& setting : diagnosis.settings) {
         if (setting.name == "cache_type_k") add("K cache " + printable(setting.value), setting.line);
         if (setting.name == "cache_type_v") add("V cache " + printable(setting.value), setting.line);
-        if (setting.name == "gpu_memory_utilization") add("utilization " + printable(setting.value), setting.line);
+        if (setting.name == "gpu_memory_utilization" || setting.name == "mem_fraction_static")
+            add((setting.name.starts_with("gpu") ? "utilization " : "static share ") + printable(setting.value),
+                setting.line);
     }
     const LogFigure* layers = diagnosis.figure("gpu_layers");
     const LogFigure* all = diagnosis.figure("gpu_layers_of");

@@ -4,6 +4,7 @@
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/text.hpp"
+#include "vramfit/hardware/gpu_catalog.hpp"
 
 #include <algorithm>
 #include <array>
@@ -106,6 +107,7 @@ void put_figures(Diagnosis& diagnosis, const Load& load) {
         put(diagnosis, "limit", load.failure->refusal.limit);
     }
     put(diagnosis, "free", budget.free);
+    put(diagnosis, "free_after_weights", load.number("free_after_weights"));
     put(diagnosis, "total", budget.total);
     if (budget.host) put(diagnosis, "gpu_free", load.number("gpu_free"));
     put(diagnosis, "n_ctx", context_in_effect(load), false);
@@ -114,6 +116,7 @@ void put_figures(Diagnosis& diagnosis, const Load& load) {
     put(diagnosis, "n_ctx_train", load.number("n_ctx_train"), false);
     put(diagnosis, "max_ctx", load.number("max_ctx"), false);
     put(diagnosis, "kv_tokens", load.number("kv_tokens"), false);
+    put(diagnosis, "max_num_seqs", load.number("max_num_seqs"), false);
     for (const std::string_view key : {"n_batch", "n_ubatch", "gpu_layers", "gpu_layers_of"})
         put(diagnosis, key, load.number(key), false);
     put_buffers(diagnosis, load);
@@ -181,6 +184,17 @@ bool is_buffer_limit(const Load& load, const Diagnosis& diagnosis) {
            refusal.bytes->value + driver_share <= *budget.left;
 }
 
+/// Of the cards that have that name, the largest one's memory: drivers print one name for several sizes.
+std::optional<std::uint64_t> most_of_named(std::string_view name) {
+    std::optional<std::uint64_t> most;
+    if (name.empty() || name.size() > 100) return most;
+    for (const GpuInfo& gpu : match_gpus(name)) {
+        if (gpu.unified || gpu.devices != 1 || !gpu.nominal) return std::nullopt;
+        most = std::max(most.value_or(0), std::max(gpu.total.value_or(0), *gpu.nominal));
+    }
+    return most;
+}
+
 FailureCause cause_of_stage(FailureStage stage) {
     switch (stage) {
     case FailureStage::weights: return FailureCause::weights_too_large;
@@ -201,8 +215,9 @@ FailureCause cause_of_stage(FailureStage stage) {
 std::optional<FailureCause> cause_before(const Load& load, const Diagnosis& diagnosis) {
     const Budget budget = budget_of(load, diagnosis);
     if (diagnosis.stage != FailureStage::compute || budget.host || budget.free_is_left) return std::nullopt;
-    if (!budget.free || budget.used <= budget.free->value) return std::nullopt;
-    const bool weights_fit = budget.used - budget.cache <= budget.free->value;
+    const auto room = budget.free ? std::optional(budget.free->value) : budget.most;
+    if (!room || budget.used <= *room) return std::nullopt;
+    const bool weights_fit = budget.used - budget.cache <= *room;
     return weights_fit ? FailureCause::kv_too_large : FailureCause::weights_too_large;
 }
 
@@ -312,8 +327,14 @@ Budget budget_of(const Load& load, const Diagnosis& diagnosis) {
                 budget.cache = std::max(budget.cache, buffer.bytes);
         }
     }
+    const bool metal = diagnosis.device.starts_with("M");
+    if (!budget.host && !budget.free && !metal) {
+        const LogDevice* device = device_of(load, diagnosis.device);
+        budget.most = budget.total ? std::optional(budget.total->value)
+                                   : most_of_named(device != nullptr ? device->description : load.gpu);
+    }
     // Metal tells no free memory, but what it may use in all.
-    const auto start = budget.free ? budget.free : diagnosis.device.starts_with("M") ? budget.total : std::nullopt;
+    const auto start = budget.free ? budget.free : metal ? budget.total : std::nullopt;
     if (start) budget.left = budget.free_is_left ? start->value : start->value - std::min(start->value, budget.used);
     return budget;
 }

@@ -20,9 +20,11 @@ struct Budget {
     std::uint64_t used = 0;            ///< by this load, as logged
     std::uint64_t cache = 0;           ///< of that, the largest cache: the one that grows with the context
     std::optional<std::uint64_t> left; ///< when the request came
-    bool free_is_left = false;         ///< the free memory was measured when the request came
-    std::size_t n_devices = 0;         ///< whose free memory the log shows
-    bool host = false;                 ///< it is the computer's own memory
+    std::optional<std::uint64_t>
+        most;                  ///< that the card, or one of its name, has: where the log does not show what was free
+    bool free_is_left = false; ///< the free memory was measured when the request came
+    std::size_t n_devices = 0; ///< whose free memory the log shows
+    bool host = false;         ///< it is the computer's own memory
 };
 Budget budget_of(const Load& load, const Diagnosis& diagnosis);
 

@@ -10,6 +10,8 @@
 #include "sentences.hpp"
 #include "subject.hpp"
 
+#include "answer/judge.hpp"
+
 #include "vramfit/base/error.hpp"
 
 #include <algorithm>
@@ -20,6 +22,12 @@ namespace {
 /// What a person says of the memory counts before what the log says.
 void apply_hints(Load& load, const Request& hints) {
     if (hints.free) load.numbers["free_now"] = {*hints.free, 0};
+    if (!hints.gpus.empty() && !load.number("gpu_total")) {
+        const std::vector<Device> devices = requested_devices(hints);
+        const bool alike =
+            std::ranges::all_of(devices, [&](const Device& device) { return device.total == devices.front().total; });
+        if (alike) load.numbers["gpu_total"] = {devices.front().total, 0};
+    }
     if (hints.n_ctx && *hints.n_ctx > 0) load.numbers["n_ctx"] = {*hints.n_ctx, 0};
 }
 

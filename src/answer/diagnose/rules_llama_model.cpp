@@ -239,7 +239,21 @@ void read_trained(LogReader& reader, const Mention& mention) {
 
 void read_sign(LogReader& reader, const Mention&) { reader.sign(LogRuntime::llama_cpp); }
 
+/// Names of functions until the beginning of 2025.
+void read_of_2024(LogReader& reader, const Mention& mention) {
+    reader.set_once("prints_of_2024", mention.number, mention.number);
+}
+
+/// "llama_model_load_internal: total VRAM used: 17223 MB", 2023: weights, scratch buffers and what lies there of the cache.
+void read_total_of_2023(LogReader& reader, const Mention& mention) {
+    if (mention.line.find("model_load_internal:") != std::string_view::npos)
+        reader.set("estimate_required", size_in(mention.rest), mention.number);
+}
+
 constexpr std::array rules{
+    Rule{"llm_load_tensors: ", read_of_2024},
+    Rule{"model_load_internal: ", read_of_2024},
+    Rule{"total VRAM used: ", read_total_of_2023},
     Rule{"load_tensors:", read_sign},
     Rule{"llama_model_load", read_sign},
     Rule{"llama_new_context", read_sign},

@@ -236,6 +236,7 @@ void collect_profile(LogReader& reader, const Mention& mention) {
 
 void read_no_blocks(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::vllm);
+    reader.set("no_cache", 1, mention.number);
     reader.failed(FailureStage::kv_cache, mention);
 }
 

@@ -25,7 +25,11 @@ void read_sglang_begin(LogReader& reader, const Mention& mention) {
 void read_sglang_end(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::sglang);
     reader.take_frame();
-    reader.set("weights", size_after(mention.rest, "mem usage="), mention.number);
+    const auto weights = size_after(mention.rest, "mem usage="), left = size_after(mention.rest, "avail mem=");
+    reader.set("weights", weights, mention.number);
+    reader.set("free_after_weights", left, mention.number);
+    if (weights && left && *weights <= UINT64_MAX - *left)
+        reader.set_once("free", *weights + *left, mention.number); // where the line before is missing
 }
 
 /// "KV Cache is allocated. #tokens: 71424, K size: 5.45 GB, V size: 5.45 GB"
@@ -79,8 +83,26 @@ void read_graph_failed(LogReader& reader, const Mention& mention) {
         reader.failed(FailureStage::compute, mention);
 }
 
+/// What the weights leave, less what the share keeps free for what runs (model_runner.py, profile_max_num_token): below
+/// nothing, it is what is missing before the cache has anything.
+void set_missing(LogReader& reader) {
+    const Load& load = reader.load();
+    const auto before = load.number("free"), after = load.number("free_after_weights");
+    const auto said = load.texts.find("mem_fraction_static");
+    const double share = said == load.texts.end() ? 0 : number(said->second).value_or(0);
+    if (!before || !after || share <= 0 || share >= 1) return;
+    const double kept = static_cast<double>(before->value) * (1 - share);
+    if (kept > static_cast<double>(after->value))
+        reader.set("kv_missing", static_cast<std::uint64_t>(kept) - after->value, 0);
+}
+
+/// "... Current value: mem_fraction_static=0.85" since 2026.
 void read_not_enough(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::sglang);
+    if (const auto value = after(mention.rest, "mem_fraction_static="))
+        reader.set_text("mem_fraction_static", word(*value));
+    reader.set("no_cache", 1, mention.number);
+    set_missing(reader);
     reader.failed(FailureStage::kv_cache, mention);
 }
 

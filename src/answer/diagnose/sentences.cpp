@@ -1,5 +1,7 @@
 #include "sentences.hpp"
 
+#include "engine_actions.hpp"
+#include "llama_actions.hpp"
 #include "log_text.hpp"
 #include "spill.hpp"
 #include "tokens_beside.hpp"
@@ -89,16 +91,40 @@ std::string asked_text(const Diagnosis& diagnosis) {
     return asked == nullptr ? "" : " (" + size_text(*asked) + ")";
 }
 
+/// What leaves no room for a compute buffer, which comes last.
+std::string what_is_there(const Diagnosis& diagnosis) {
+    return diagnosis.cause == FailureCause::kv_too_large ? "weights and cache" : "the weights";
+}
+
+/// SGLang: what the weights leave, less what its share keeps for what runs, is the cache's.
+std::string no_pool_text(const Diagnosis& diagnosis) {
+    const LogFigure* before = diagnosis.figure("free");
+    const LogFigure* after = diagnosis.figure("free_after_weights");
+    std::string text = ": the weights leave " + format_mib(after->value);
+    if (before != nullptr) text += " of " + format_mib(before->value);
+    const std::string_view share = setting_of(diagnosis, "mem_fraction_static");
+    const LogFigure* missing = diagnosis.figure("kv_missing");
+    if (missing == nullptr) return text + ", less than what runs beside weights and cache is to have";
+    return text + ", and a share of " + printable(share) + " keeps " + format_mib(after->value + missing->value) +
+           " for what runs beside weights and cache";
+}
+
 std::string fit_sentence(const Diagnosis& diagnosis, const Budget& budget) {
     const std::string thing = thing_of(diagnosis, budget);
     std::string text = capital(thing) + asked_text(diagnosis) + (thing == "the weights" ? " do" : " does") +
                        " not fit " + (budget.host ? "the computer's memory" : "on " + on_device(diagnosis));
     const LogFigure* weights = diagnosis.figure("weights");
+    if (diagnosis.figure("free_after_weights") != nullptr && diagnosis.stage == FailureStage::kv_cache)
+        return text + no_pool_text(diagnosis);
     if (const LogFigure* missing = diagnosis.figure("kv_missing"); missing != nullptr && !budget.left)
         return text + ": weights and activations alone take " + format_mib(missing->value) +
                " more than its share of the card";
+    if (budget.most && budget.used > *budget.most && diagnosis.stage == FailureStage::compute)
+        return text + "; " + what_is_there(diagnosis) + " alone take more than the " + format_mib(*budget.most) +
+               " that such a card has";
     if (!budget.left) {
-        const bool silent = diagnosis.figure("requested") == nullptr && diagnosis.figure("total") == nullptr;
+        const bool silent = diagnosis.figure("requested") == nullptr && diagnosis.figure("total") == nullptr &&
+                            diagnosis.figure("required") == nullptr;
         const std::string_view whose = thing == "the weights" ? "their" : "its";
         return silent ? text + ": the log shows neither " + std::string(whose) + " size nor what was free" : text;
     }
@@ -108,8 +134,8 @@ std::string fit_sentence(const Diagnosis& diagnosis, const Budget& budget) {
         text += " beside what lay there already";
     if (diagnosis.stage == FailureStage::compute && diagnosis.cause != FailureCause::compute_too_large && budget.free &&
         budget.used > budget.free->value)
-        return text + "; " + (diagnosis.cause == FailureCause::kv_too_large ? "weights and cache" : "the weights") +
-               " alone take more than the " + format_mib(budget.free->value) + " that were free";
+        return text + "; " + what_is_there(diagnosis) + " alone take more than the " + format_mib(budget.free->value) +
+               " that were free";
     const LogFigure* asked = diagnosis.figure("requested");
     const bool enough = asked != nullptr && asked->value <= *budget.left;
     const LogFigure* own = diagnosis.figure("own");
@@ -164,6 +190,16 @@ std::string guardrail_sentence(const Diagnosis& diagnosis) {
     return "LM Studio's guardrail stopped the load before anything was loaded" + figure;
 }
 
+std::string limited_text(const Load& load) {
+    switch (limited_buffer(load)) {
+    case LimitedBuffer::weights: return "A single buffer of the weights";
+    case LimitedBuffer::kv_cache: return "A single buffer of the KV cache";
+    case LimitedBuffer::compute: return "A single compute buffer";
+    case LimitedBuffer::unknown: break;
+    }
+    return "A single buffer";
+}
+
 /// A line of the log with its reason, fit to be shown.
 std::string quoted_line(std::string_view line) { return '"' + printable(trimmed(line)) + '"'; }
 
@@ -175,7 +211,7 @@ std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
     switch (diagnosis.cause) {
     case FailureCause::other_process: return other_process_sentence(diagnosis, budget);
     case FailureCause::per_buffer_limit:
-        return "A single buffer" + asked_text(diagnosis) + " is larger than the driver allows on " +
+        return limited_text(load) + asked_text(diagnosis) + " is larger than the driver allows on " +
                on_device(diagnosis) + ": the limit is one of buffers, not of the card's memory";
     case FailureCause::setting:
         return diagnosis.runtime == LogRuntime::lmstudio
@@ -218,6 +254,8 @@ void add_budget(Diagnosis& diagnosis, const Load& load) {
         lines.push_back(load.number("guardrail")
                             ? "expected by LM Studio: " + decimal_gb(asked->value) + line_text(*asked)
                             : "asked for: " + format_mib(asked->value) + line_text(*asked));
+    else if (const LogFigure* required = diagnosis.figure("required"))
+        lines.push_back("needed in all, by the runtime: " + format_mib(required->value) + line_text(*required));
     if (const LogFigure* limit = diagnosis.figure("limit"))
         lines.push_back("most that one buffer may have: " + format_mib(limit->value) + line_text(*limit));
     if (const LogFigure* free = diagnosis.figure("free")) {
@@ -227,6 +265,8 @@ void add_budget(Diagnosis& diagnosis, const Load& load) {
     } else if (const LogFigure* total = diagnosis.figure("total")) {
         lines.push_back("total: " + format_mib(total->value) + line_text(*total));
     }
+    if (const LogFigure* after = diagnosis.figure("free_after_weights"))
+        lines.push_back("left by the weights: " + format_mib(after->value) + line_text(*after));
     if (const LogFigure* slack = diagnosis.figure("slack"); slack != nullptr && slack->value > 0)
         lines.push_back("reserved by PyTorch and not used: " + format_mib(slack->value) + line_text(*slack));
     if (!budget.free_is_left && budget.used > 0 && budget.left)
@@ -237,12 +277,24 @@ void add_budget(Diagnosis& diagnosis, const Load& load) {
         lines.push_back("held by other processes: " + format_mib(others->value) + line_text(*others));
 }
 
+/// The tokens that vLLM's cache holds, and what those of the whole context would take.
+void add_engine_arithmetic(Diagnosis& diagnosis) {
+    const EngineCache cache = engine_cache_of(diagnosis);
+    const LogFigure* n_ctx = diagnosis.figure("n_ctx");
+    const LogFigure* held = diagnosis.figure("max_ctx");
+    if (!cache.needed || !cache.there || n_ctx == nullptr || held == nullptr || *cache.needed <= *cache.there) return;
+    diagnosis.arithmetic.push_back("the cache's " + format_bytes(*cache.there) + " hold " + tokens_text(held->value) +
+                                   line_text(*held) + "; " + tokens_text(n_ctx->value) + " take " +
+                                   format_bytes(*cache.needed));
+}
+
 /// What a context of that many tokens takes, where the model is known; else an example, so that a number of tokens gets
 /// a size.
 void add_cache_arithmetic(Diagnosis& diagnosis, bool free_is_left, const Request& request, const Subject& subject) {
     const LogFigure* n_ctx = diagnosis.figure("n_ctx");
     if (diagnosis.stage != FailureStage::kv_cache || diagnosis.figure("requested") != nullptr) return;
-    if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang) return;
+    if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang)
+        return add_engine_arithmetic(diagnosis);
     const bool known = subject.known();
     CacheNeed need;
     try {

@@ -1,5 +1,7 @@
 #include "spill.hpp"
 
+#include "conclude.hpp"
+
 #include "vramfit/base/bytes.hpp"
 
 #include <algorithm>
@@ -11,6 +13,7 @@ namespace {
 struct Filling {
     std::string device;
     std::uint64_t used = 0, room = 0;
+    bool by_name = false; ///< the room is that of a card of that name: the log does not show it
 };
 
 std::vector<Filling> fillings_of(const Diagnosis& diagnosis, const Load& load) {
@@ -22,6 +25,8 @@ std::vector<Filling> fillings_of(const Diagnosis& diagnosis, const Load& load) {
     const LogFigure* free = diagnosis.figure("free"); // Ollama tells it of the card, not of a device of llama.cpp's
     if (fillings.empty() && free != nullptr && !diagnosis.device.empty())
         fillings.push_back({diagnosis.device, load.on_device(diagnosis.device), free->value});
+    const Budget budget = budget_of(load, diagnosis);
+    if (fillings.empty() && budget.most) fillings.push_back({diagnosis.device, budget.used, *budget.most, true});
     return fillings;
 }
 
@@ -56,7 +61,8 @@ void add_spill_notes(Diagnosis& diagnosis, const Load& load) {
                 diagnosis.notes.push_back(near_full_note(filling, load));
             continue;
         }
-        const std::string sizes = format_mib(filling.used) + " lie where " + format_mib(filling.room) + " were free: ";
+        const std::string sizes = format_mib(filling.used) + " lie where " + format_mib(filling.room) +
+                                  (filling.by_name ? " are in all: " : " were free: ");
         if (diagnosis.oom && is_windows(load))
             diagnosis.notes.push_back(sizes + "on Windows the driver put part of it into shared memory before it "
                                               "refused the rest");

@@ -43,6 +43,7 @@ constexpr std::array wordings{
     Wording{LogRuntime::vllm, "parallel", "--max-num-seqs {}"},
     Wording{LogRuntime::vllm, "ubatch", "--max-num-batched-tokens {}"},
     Wording{LogRuntime::vllm, "utilization", "--gpu-memory-utilization {}"},
+    Wording{LogRuntime::vllm, "graphs", "--enforce-eager"},
     Wording{LogRuntime::vllm, "split", "--tensor-parallel-size {}"},
     Wording{LogRuntime::sglang, "ctx", "--context-length {}"},
     Wording{LogRuntime::sglang, "cache_type", "--kv-cache-dtype fp8_e5m2"},
