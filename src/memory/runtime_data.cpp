@@ -19,7 +19,7 @@ using nlohmann::json;
 using Texts = RuntimeProfile::Texts;
 
 /// What can be set, under the names that entries use.
-constexpr std::array<std::string_view, 37> settings{"model",
+constexpr std::array<std::string_view, 38> settings{"model",
                                                     "hf_repo",
                                                     "n_ctx",
                                                     "gpu_layers",
@@ -54,6 +54,7 @@ constexpr std::array<std::string_view, 37> settings{"model",
                                                     "memory_share",
                                                     "cache_dtype",
                                                     "no_cuda_graphs",
+                                                    "fit",
                                                     "tensor_parallel",
                                                     "layers_parallel"};
 

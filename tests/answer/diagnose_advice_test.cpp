@@ -110,7 +110,7 @@ TEST_CASE("SGLang: the share that leaves a cache, where one does", "[diagnose]")
     CHECK(summary_has(far, "the weights leave 1546 MiB of 29911 MiB, and a share of 0.85 keeps 4487 MiB"));
     REQUIRE(far.actions.size() == 2);
     CHECK(far.actions[0].kind == "quant");
-    CHECK(far.actions[1].flags == Flags{"--tp", "2"});
+    CHECK(far.actions[1].flags == Flags{"--tp-size", "2"});
     const Diagnosis silent = diagnosis_of("[2025-06-11 TP0] Load weight end. type=X, avail mem=1.91 GB, mem "
                                           "usage=21.30 GB.\nRuntimeError: Not enough memory. Please try to increase "
                                           "--mem-fraction-static.\n"); // 1.91 - 2.32 GB
