@@ -171,3 +171,43 @@ TEST_CASE("weights and cache that no card of that name holds", "[diagnose]") {
     CHECK(found.actions[0].flags == Flags{"-c", "12288"});
     for (const DiagnosisAction& action : found.actions) CHECK(action.kind != "cache_type"); // half is not enough
 }
+
+TEST_CASE("KoboldCpp prints its settings once, as Python has them", "[diagnose]") {
+    const Diagnosis found =
+        diagnosis_of("Welcome to KoboldCpp - Version 1.76\n"
+                     "Namespace(blasbatchsize=256, config=None, contextsize=65536, gpulayers=43, model=None, "
+                     "model_param='C:\\\\AI\\\\Mistral-Nemo-Instruct-2407-Q6_K.gguf', quantkv=0)\n"
+                     "  Device 0: NVIDIA GeForce RTX 3060, compute capability 8.6, VMM: yes\n"
+                     "llm_load_tensors: offloaded 41/41 layers to GPU\n"
+                     "llm_load_tensors: CUDA0 buffer size = 9070.00 MiB\n"
+                     "llama_kv_cache_init: CUDA0 KV buffer size = 10250.00 MiB\n"
+                     "ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4404019200\n"
+                     "llama_new_context_with_model: failed to allocate compute buffers\n");
+    CHECK(found.runtime == LogRuntime::koboldcpp);
+    CHECK(found.model_name == "Mistral-Nemo-Instruct-2407-Q6_K.gguf");
+    REQUIRE(found.figure("n_ctx") != nullptr);
+    CHECK(found.figure("n_ctx")->value == 65536);
+    REQUIRE(found.figure("n_ubatch") != nullptr);
+    CHECK(found.figure("n_ubatch")->value == 256);
+    REQUIRE_FALSE(found.actions.empty());
+    CHECK(found.actions[0].flags == Flags{"--contextsize", "12288"});
+    CHECK(any_has(found.notes, "on Windows the driver put part of it into shared memory"));
+}
+
+TEST_CASE("another process is the cause, however the pieces that it leaves lie", "[diagnose]") {
+    const Diagnosis found = diagnosis_of(
+        "CUDA out of memory. Tried to allocate 40.00 MiB. GPU 0 has a total capacity of 11.76 GiB of which 28.06 MiB "
+        "is free. Process 4242 has 8.70 GiB memory in use. Including non-PyTorch memory, this process has 3.02 GiB "
+        "memory in use. Of the allocated memory 2.71 GiB is allocated by PyTorch, and 68.30 MiB is reserved by PyTorch "
+        "but unallocated. If reserved but unallocated memory is large try setting\n");
+    CHECK(found.cause == FailureCause::other_process);
+    REQUIRE_FALSE(found.actions.empty());
+    CHECK(found.actions[0].kind == "other_process");
+}
+
+TEST_CASE("a check of the runtime's own comes before anything is loaded", "[diagnose]") {
+    CHECK(diagnosis_of("ValueError: Free memory on device cuda:0 (1.9/23.6 GiB) on startup is less than desired GPU "
+                       "memory utilization (0.9, 21.2 GiB). Decrease GPU memory utilization or reduce\n")
+              .at_check);
+    CHECK_FALSE(diagnosis_of(vllm_profile + too_few_tokens("131072", "40304")).at_check);
+}

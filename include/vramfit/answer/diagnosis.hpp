@@ -94,6 +94,7 @@ struct Diagnosis {
     FailureStage stage = FailureStage::none;
     FailureCause cause = FailureCause::none;
     bool time_known = true; ///< else stage `generation` may be one of the load: the log does not show when it failed
+    bool at_check = false;  ///< refused by a check of the runtime's own, before anything was loaded
     std::string device;     ///< as the log has it: "CUDA0", "GPU 1"; empty where it does not say
     std::string summary;
     std::vector<std::string> arithmetic; ///< sentences: what was asked, what was there, what lay there already

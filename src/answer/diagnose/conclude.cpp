@@ -299,8 +299,9 @@ bool is_fragmented(const Diagnosis& diagnosis) {
     const LogFigure* asked = diagnosis.figure("requested");
     const LogFigure* free = diagnosis.figure("free");
     const LogFigure* slack = diagnosis.figure("slack");
-    return diagnosis.oom && asked != nullptr && free != nullptr && slack != nullptr && free->value < asked->value &&
-           asked->value - free->value <= slack->value;
+    const bool others = diagnosis.cause == FailureCause::other_process; // that leave it the pieces
+    return diagnosis.oom && !others && asked != nullptr && free != nullptr && slack != nullptr &&
+           free->value < asked->value && asked->value - free->value <= slack->value;
 }
 
 const Load& decisive_load(const LogFacts& facts) {
@@ -357,6 +358,7 @@ Diagnosis conclude(const LogFacts& facts, const Load& load) {
     } else {
         diagnosis.device = working_device(load);
     }
+    diagnosis.at_check = load.number("guardrail") || load.number("share_asked");
     diagnosis.time_known = load.ready || (load.failure && load.failure->time_known);
     put_figures(diagnosis, load);
     put_settings(diagnosis, load);

@@ -76,8 +76,10 @@ void advise_larger_share(Advice& advice, const Diagnosis& diagnosis, const Engin
     }
     const auto card = static_cast<std::uint64_t>(static_cast<double>(*missing) / (most - share));
     if (card > largest_card(diagnosis, need, share)) return;
+    constexpr std::uint64_t smallest = 8 * gib; // that people run these engines on
     const std::string size = std::to_string((card + gib - 1) / gib);
-    advice.option("utilization", share_text(most), summary + "; enough on a card of " + size + " GiB or more");
+    advice.option("utilization", share_text(most),
+                  card <= smallest ? summary : summary + "; enough on a card of " + size + " GiB or more");
 }
 
 /// A share of the card that leaves room for what was missing beside it, always smaller than the one in effect.

@@ -85,6 +85,33 @@ void read_mlx_limit(LogReader& reader, const Mention& mention) {
     reader.failed(FailureStage::per_buffer_limit, mention);
 }
 
+// ---- KoboldCpp --------------------------------------------------------------------------------------------------------
+
+/// "Namespace(blasbatchsize=512, contextsize=65536, gpulayers=43, model=None, model_param='C:\\AI\\x.gguf', quantkv=0)":
+/// what its command line came to, with Python's escapes.
+void read_kobold_arguments(LogReader& reader, const Mention& mention) {
+    const std::string_view line = mention.rest;
+    const auto n_ctx = after(line, "contextsize=");
+    if (!n_ctx) return; // of another program
+    reader.sign(LogRuntime::koboldcpp);
+    Load& load = reader.load();
+    const auto set_option = [&](std::string_view mark, std::string_view option) {
+        const auto said = after(line, mark);
+        if (said && count(*said)) load.options.insert_or_assign(std::string(option), std::to_string(*count(*said)));
+    };
+    set_option("contextsize=", "-c");
+    set_option("gpulayers=", "-ngl");
+    load.options_line = mention.number;
+    auto batch = after(line, "blasbatchsize=");
+    if (!batch) batch = after(line, " batchsize="); // since 2025
+    if (batch) reader.set_once("n_ubatch", count(*batch), mention.number);
+    for (const std::string_view mark : {" model='", "(model='", "model_param='"}) {
+        const auto path = after(line, mark);
+        if (path && load.path.empty()) load.path = std::string(before(*path, "'").substr(0, 500));
+    }
+    load.windows = load.windows || load.path.find(":\\") != std::string::npos;
+}
+
 // ---- TensorRT-LLM -----------------------------------------------------------------------------------------------------
 
 void read_engine_size(LogReader& reader, const Mention& mention) {
@@ -175,6 +202,7 @@ constexpr std::array rules{
     Rule{"greater than the maximum allowed buffer size of", read_mlx_limit},
     Rule{"KoboldCpp", read_name<LogRuntime::koboldcpp>},
     Rule{"koboldcpp", read_name<LogRuntime::koboldcpp>},
+    Rule{"Namespace(", read_kobold_arguments},
     Rule{"[TensorRT-LLM]", read_sign<LogRuntime::tensorrt_llm>},
     Rule{"Loaded engine size: ", read_engine_size},
     Rule{"[MemUsageChange] Allocated ", read_allocated},
