@@ -156,6 +156,25 @@ void sort_entries(std::vector<Entry>& entries) {
     }
 }
 
+/// "Llama-3.1-8B-Instruct" of "meta-llama/Llama-3.1-8B-Instruct", where no other entry is called so: people leave the
+/// owner out.
+void add_names_without_owner(std::vector<Entry>& entries) {
+    std::map<std::string, std::set<const Entry*>> called;
+    std::vector<std::pair<Entry*, std::string>> shorter;
+    for (Entry& entry : entries) {
+        for (const std::string& name : entry.names) {
+            called[vramfit::normalize_name(name)].insert(&entry);
+            const std::size_t slash = name.find('/');
+            if (slash == std::string::npos || name.find('/', slash + 1) != std::string::npos) continue;
+            shorter.emplace_back(&entry, name.substr(slash + 1));
+        }
+    }
+    for (const auto& [entry, name] : shorter) called[vramfit::normalize_name(name)].insert(entry);
+    for (auto& [entry, name] : shorter) {
+        if (called[vramfit::normalize_name(name)].size() == 1) entry->names.push_back(std::move(name));
+    }
+}
+
 /// All names of `entries`, sorted for the search. Two entries with one spelling are a mistake, see `Sharing`.
 std::vector<Name> index_names(const std::vector<Entry>& entries, Sharing sharing) {
     std::map<std::string_view, std::size_t> owners; // spelling that is taken -> entry
@@ -286,6 +305,7 @@ Data load(const fs::path& root) {
     std::sort(data.files.begin(), data.files.end(), [](const File& a, const File& b) { return a.path < b.path; });
     sort_entries(data.models);
     sort_entries(data.gpus);
+    add_names_without_owner(data.models);
     return data;
 }
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace vramfit {
@@ -43,11 +44,27 @@ EntryJson json_of(const embedded::Entry& entry) {
     return json;
 }
 
+/// The names of the bundled models, without those that only leave out an owner.
+std::vector<KnownName> bundled_names() {
+    const auto models = embedded::models();
+    std::set<std::pair<std::uint32_t, std::string_view>> shortened;
+    for (const embedded::Name& n : embedded::model_names()) {
+        const std::string_view written = n.written;
+        if (const auto slash = written.find('/'); slash != std::string_view::npos)
+            shortened.emplace(n.entry, written.substr(slash + 1));
+    }
+    std::vector<KnownName> names;
+    for (const embedded::Name& n : embedded::model_names()) {
+        const std::string_view id = models[n.entry].id;
+        if (n.written == id || !shortened.contains({n.entry, n.written})) names.emplace_back(n.written, id);
+    }
+    return names;
+}
+
 /// What somebody may have meant, best first: one name of each model.
 std::vector<std::string> near_models(std::string_view name, std::vector<KnownName> names) {
     constexpr std::size_t most = 3;
-    for (const embedded::Name& n : embedded::model_names())
-        names.emplace_back(n.written, embedded::models()[n.entry].id);
+    std::ranges::move(bundled_names(), std::back_inserter(names));
     std::vector<std::string_view> known;
     known.reserve(names.size());
     for (const auto& [written, id] : names) known.push_back(written);

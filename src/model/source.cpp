@@ -41,6 +41,10 @@ bool is_path(std::string_view name) { return name.starts_with('.') || name.start
 
 bool may_be_path(std::string_view name) { return is_path(name) || name.find_first_of("/\\") != std::string_view::npos; }
 
+/// Whether what is here comes before a name of the catalogs: what looks like a path, and a folder with a model in it, as
+/// `git clone` makes one of a repository's name.
+bool is_here(std::string_view name) { return exists(name) && (may_be_path(name) || is_hf_model(fs::path(name))); }
+
 /// Files beside `path` that have a name like its.
 std::string near_files(const fs::path& path) {
     constexpr std::size_t most_files = 1000;
@@ -114,8 +118,8 @@ SourcedModel from_ollama(std::string_view name, const Environment& environment) 
 } // namespace
 
 bool has_own_types(std::string_view name) {
-    return name == standard_input || name.starts_with(ollama_prefix) || is_path(name) ||
-           (exists(name) && (may_be_path(name) || !in_bundled_catalog(name)));
+    return name == standard_input || name.starts_with(ollama_prefix) || is_path(name) || is_here(name) ||
+           (exists(name) && !in_bundled_catalog(name));
 }
 
 void ask_for_quant(SourcedModel& loaded, std::string_view quant) {
@@ -134,7 +138,7 @@ void ask_for_quant(SourcedModel& loaded, std::string_view quant) {
 SourcedModel load_model(std::string_view name, const ModelSources& sources) {
     if (name == standard_input) return from_standard_input(sources.standard_input);
     if (name.starts_with(ollama_prefix)) return from_ollama(name.substr(ollama_prefix.size()), sources.environment);
-    if (may_be_path(name) && exists(name)) return from_path(std::string(name));
+    if (is_here(name)) return from_path(std::string(name));
     const bool here = exists(name);
     if ((here || is_path(name)) && !in_catalogs(name, sources)) {
         if (here) return from_path(std::string(name));

@@ -49,7 +49,7 @@ const std::string llama = "llama-server -m Meta-Llama-3.1-8B-Instruct-Q4_K_M.ggu
 TEST_CASE("a llama-server command line is read") {
     const Request request = read(llama + "-c 65536 -ngl 99 -ctk q8_0 -ctv q8_0 -fa on -np 4");
     CHECK(request.runtime == "llama.cpp");
-    CHECK(request.model == "Llama-3.1-8B");
+    CHECK(request.model == "Meta-Llama-3.1-8B-Instruct"); // the catalog knows the repository without its owner
     CHECK(request.quant == "Q4_K_M");
     CHECK(request.n_ctx == 65536);
     CHECK(request.n_gpu_layers == 99);

@@ -28,6 +28,12 @@ TEST_CASE("a model is found by its id and by every alias, as written") {
     }
 }
 
+TEST_CASE("a repository's name does without its owner") {
+    CHECK(find_catalog_entry("Llama-3.1-8B-Instruct").id == "llama3.1-8b");
+    CHECK(find_catalog_entry("mistral-nemo-instruct-2407").id == "mistral-nemo-12b");
+    CHECK(find_catalog_entry("Qwen3-30B-A3B-Instruct-2507").id == "qwen3-30b-a3b-2507");
+}
+
 TEST_CASE("letter case and separators are forgiven") {
     CHECK(find_catalog_entry("Llama3.1-8B").id == "llama3.1-8b");
     CHECK(find_catalog_entry("LLAMA 3.1 8B").id == "llama3.1-8b");

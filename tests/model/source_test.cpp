@@ -61,6 +61,22 @@ TEST_CASE("a model is loaded from wherever its name points to", "[source]") {
     CHECK_FALSE(file.file); // what was asked for is the file
 }
 
+TEST_CASE("a folder with a model in it comes before a name of the catalog", "[source]") {
+    const TempFolder folder;
+    write_text(folder.path() / "Llama-3.1-8B-Instruct" / "config.json", config);
+    std::filesystem::create_directory(folder.path() / "llama3.1-8b"); // empty: no model
+    struct WorkingFolder {
+        std::filesystem::path before = std::filesystem::current_path();
+        explicit WorkingFolder(const std::filesystem::path& path) { std::filesystem::current_path(path); }
+        ~WorkingFolder() { std::filesystem::current_path(before); }
+    };
+    const WorkingFolder here(folder.path());
+    CHECK(load_model("Llama-3.1-8B-Instruct", no_sources()).model.n_parameters() == small_parameters);
+    CHECK(has_own_types("Llama-3.1-8B-Instruct"));
+    CHECK(load_model("llama3.1-8b", no_sources()).model.id == "llama3.1-8b");
+    CHECK_FALSE(has_own_types("llama3.1-8b"));
+}
+
 TEST_CASE("standard input is a GGUF head or a config.json, by its content", "[source]") {
     ModelSources sources = no_sources();
     sources.standard_input = stream_of(small_gguf().head());

@@ -29,8 +29,8 @@ struct SourcedModel {
     std::optional<std::string> file = {};   ///< what llama.cpp would load, where that is not what was asked for
 };
 
-/// The model that `name` means: "-" (standard input), "ollama:NAME", a file or folder that exists or looks like one
-/// (a slash in front or a file's ending), else a name of the catalogs, the user's own first. Throws Error where there is
+/// The model that `name` means: "-" (standard input), "ollama:NAME", a file or folder that exists and looks like one
+/// (a slash in it, a file's ending, a config.json in the folder), else a name of the catalogs, the user's own first. Throws Error where there is
 /// none such, where it cannot be read, and for a model that llama.cpp cannot load.
 SourcedModel load_model(std::string_view name, const ModelSources& sources);
 
