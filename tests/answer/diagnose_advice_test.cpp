@@ -170,6 +170,7 @@ TEST_CASE("weights and cache that no card of that name holds", "[diagnose]") {
     // 19320 - 12288, and 640 for the driver, 512 for the buffer and 128: 81 % of the cache
     CHECK(found.actions[0].flags == Flags{"-c", "12288"});
     for (const DiagnosisAction& action : found.actions) CHECK(action.kind != "cache_type"); // half is not enough
+    CHECK(any_has(found.notes, "for --gpu, it is one of rtx3060-8gb or rtx3060-12gb"));
 }
 
 TEST_CASE("KoboldCpp prints its settings once, as Python has them", "[diagnose]") {

@@ -13,6 +13,8 @@
 #include "answer/judge.hpp"
 
 #include "vramfit/base/error.hpp"
+#include "vramfit/base/text.hpp"
+#include "vramfit/hardware/gpu_catalog.hpp"
 
 #include <algorithm>
 
@@ -29,6 +31,17 @@ void apply_hints(Load& load, const Request& hints) {
         if (alike) load.numbers["gpu_total"] = {devices.front().total, 0};
     }
     if (hints.n_ctx && *hints.n_ctx > 0) load.numbers["n_ctx"] = {*hints.n_ctx, 0};
+}
+
+/// Drivers print one name for cards of several sizes: which one it is, a person must say.
+void note_namesakes(Diagnosis& diagnosis) {
+    if (std::ranges::find(diagnosis.missing, "--gpu") == diagnosis.missing.end() || diagnosis.gpu.empty()) return;
+    if (diagnosis.gpu.size() > 100) return;
+    std::vector<std::string> ids;
+    for (const GpuInfo& gpu : match_gpus(diagnosis.gpu)) ids.push_back(gpu.id);
+    if (ids.size() > 1)
+        diagnosis.notes.push_back("several cards have the name that the log shows: for --gpu, it is one of " +
+                                  enumerated(ids));
 }
 
 } // namespace
@@ -56,6 +69,7 @@ Diagnosis diagnose(const ByteStream& log, const Request& hints) {
     const Request request = request_of(load, diagnosis, hints, subject);
     add_sentences(diagnosis, load, request, subject);
     add_actions(diagnosis, load, request, subject);
+    note_namesakes(diagnosis);
     return diagnosis;
 }
 
