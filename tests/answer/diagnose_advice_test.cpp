@@ -212,3 +212,19 @@ TEST_CASE("a check of the runtime's own comes before anything is loaded", "[diag
               .at_check);
     CHECK_FALSE(diagnosis_of(vllm_profile + too_few_tokens("131072", "40304")).at_check);
 }
+
+TEST_CASE("a Mac's memory is known by what its GPU may use", "[diagnose]") {
+    const auto found = [](const std::string& megabytes) {
+        return diagnosis_of("ggml_metal_device_init: recommendedMaxWorkingSetSize  = " + megabytes +
+                            " MB\nllama_context: n_ctx = 32768\nllama_kv_cache: Metal KV buffer size = 4096.00 MiB\n"
+                            "main: model loaded\nerror: Insufficient Memory "
+                            "(00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n");
+    };
+    // 12124 MiB of newer releases and 10922 of older ones are 16 GiB; 14336 leave 2 GiB for macOS.
+    const Flags wanted{"sudo", "sysctl", "iogpu.wired_limit_mb=14336"};
+    for (const std::string& megabytes : {std::string("12713.12"), std::string("11453.25")}) {
+        REQUIRE(found(megabytes).actions.size() == 2);
+        CHECK(found(megabytes).actions[1].flags == wanted);
+    }
+    CHECK(found("12000.00").actions[1].flags.empty()); // of no Mac
+}

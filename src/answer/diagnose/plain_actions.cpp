@@ -6,6 +6,7 @@
 #include "wording.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/hardware/gpu_catalog.hpp"
 #include "vramfit/hardware/overhead.hpp"
 
 #include <algorithm>
@@ -73,13 +74,28 @@ void advise_other_process(Advice& advice, const Diagnosis& diagnosis, const Load
                               : "or a quantized checkpoint (AWQ, GPTQ, FP8): what they leave must be enough");
 }
 
-/// macOS gives the GPU two thirds or three quarters of the memory; which memory, the log says by that.
+/// The memory of the Mac whose GPU may use `limit`: macOS gives it two thirds or three quarters, and newer releases
+/// more (data/gpus.json). Nothing where the limit is none of a known Mac, or that of several.
+std::optional<std::uint64_t> memory_of_mac(std::uint64_t limit) {
+    std::optional<std::uint64_t> memory;
+    for (const GpuInfo& gpu : all_gpus()) {
+        if (gpu.vendor != "apple" || !gpu.nominal) continue;
+        const auto agrees = [&](const std::optional<std::uint64_t>& size) {
+            return size && *size / mib == limit / mib;
+        };
+        const bool fits = agrees(gpu.metal_working_set) || agrees(gpu.metal_working_set_older) ||
+                          agrees(metal_working_set(*gpu.nominal));
+        if (!fits) continue;
+        if (memory && *memory != *gpu.nominal) return std::nullopt;
+        memory = gpu.nominal;
+    }
+    return memory;
+}
+
 void advise_wired_limit(Advice& advice, const Diagnosis& diagnosis) {
-    const LogFigure* total = diagnosis.figure("total");
-    for (const std::uint64_t size : {8U, 16U, 18U, 24U, 32U, 36U, 48U, 64U, 96U, 128U, 192U, 256U, 512U}) {
-        const std::uint64_t memory = size * gib;
-        if (total == nullptr || total->value / mib != metal_working_set(memory) / mib) continue;
-        const std::uint64_t limit = memory - std::max(memory / 8, 2 * gib); // the rest is for macOS
+    const auto total = value_of(diagnosis, "total");
+    if (const auto memory = total ? memory_of_mac(*total) : std::nullopt) {
+        const std::uint64_t limit = *memory - std::max(*memory / 8, 2 * gib); // the rest is for macOS
         return advice.plain("wired", "let the GPU have more of the computer's memory, until the next start",
                             {"sudo", "sysctl", "iogpu.wired_limit_mb=" + std::to_string(limit / mib)});
     }
