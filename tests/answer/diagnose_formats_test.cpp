@@ -208,7 +208,7 @@ TEST_CASE("LM Studio, SGLang, MLX, koboldcpp and the system's own killer", "[dia
                    "ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 1073741824\nfailed to allocate "
                    "compute buffers\n") == "koboldcpp compute compute_too_large CUDA0 1024");
     CHECK(found_in("kernel: Out of memory: Killed process 4242 (llama-server) total-vm:1kB\n") ==
-          "unknown host host_memory - -");
+          "llama.cpp host host_memory - -");
 }
 
 TEST_CASE("an empty log is an error", "[diagnose]") { CHECK_THROWS_AS(diagnose(log_stream(""), {}), Error); }

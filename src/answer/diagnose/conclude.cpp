@@ -117,7 +117,7 @@ void put_figures(Diagnosis& diagnosis, const Load& load) {
     put(diagnosis, "max_ctx", load.number("max_ctx"), false);
     put(diagnosis, "kv_tokens", load.number("kv_tokens"), false);
     put(diagnosis, "max_num_seqs", load.number("max_num_seqs"), false);
-    for (const std::string_view key : {"n_batch", "n_ubatch", "gpu_layers", "gpu_layers_of"})
+    for (const std::string_view key : {"n_batch", "n_ubatch", "gpu_layers", "gpu_layers_of", "max_num_seqs"})
         put(diagnosis, key, load.number(key), false);
     put_buffers(diagnosis, load);
     for (const std::string_view key : {"others", "own", "slack", "kv_missing"}) put(diagnosis, key, load.number(key));
@@ -336,7 +336,10 @@ Budget budget_of(const Load& load, const Diagnosis& diagnosis) {
     }
     // Metal tells no free memory, but what it may use in all.
     const auto start = budget.free ? budget.free : metal ? budget.total : std::nullopt;
-    if (start) budget.left = budget.free_is_left ? start->value : start->value - std::min(start->value, budget.used);
+    // What the weights take is not shown on every log, and what they leave is not known then.
+    const bool weights_unseen = budget.used > 0 && !budget.free_is_left && !load.sum(BufferKind::weights, false);
+    if (start && !weights_unseen)
+        budget.left = budget.free_is_left ? start->value : start->value - std::min(start->value, budget.used);
     return budget;
 }
 

@@ -50,6 +50,13 @@ std::uint64_t Load::on_device(std::string_view wanted) const {
     return total;
 }
 
+FailureStage stage_of_progress(const Load& load) {
+    if (load.ready) return FailureStage::generation;
+    if (load.has_context) return FailureStage::compute;
+    const bool loads = load.has_buffers() || !load.path.empty() || load.number("n_layer") || load.number("gpu_layers");
+    return loads ? FailureStage::weights : FailureStage::generation;
+}
+
 bool is_same_attempt(const Load& a, const Load& b) {
     const bool named = !a.path.empty() || !a.name.empty();
     if (!named || a.path != b.path || a.name != b.name || a.options != b.options) return false;

@@ -117,6 +117,9 @@ struct Load {
     bool failed() const { return failure || other_error; }
 };
 
+/// What was being done, by how far the load had come: only what had come up can generate.
+FailureStage stage_of_progress(const Load& load);
+
 /// Whether both loads are of one model, with the settings that memory depends on as far as both tell them.
 bool is_same_attempt(const Load& a, const Load& b);
 

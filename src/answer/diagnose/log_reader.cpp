@@ -48,8 +48,9 @@ void keep_machine(Load& load, const Load& before) {
 } // namespace
 
 LogReader::LogReader() {
-    for (const auto rules : {llama_model_rules(), llama_metadata_rules(), llama_context_rules(), llama_failure_rules(),
-                             ollama_rules(), python_rules(), sglang_rules(), other_rules(), speech_rules()})
+    for (const auto rules :
+         {llama_model_rules(), llama_metadata_rules(), llama_context_rules(), llama_failure_rules(), device_rules(),
+          ollama_rules(), python_rules(), vllm_rules(), sglang_rules(), system_rules(), other_rules(), speech_rules()})
         rules_.insert(rules_.end(), rules.begin(), rules.end());
     load_.first_line = 1;
 }

@@ -33,8 +33,11 @@ std::span<const Rule> llama_metadata_rules();
 std::span<const Rule> llama_context_rules();
 std::span<const Rule> llama_failure_rules();
 std::span<const Rule> ollama_rules();
+std::span<const Rule> device_rules();
 std::span<const Rule> python_rules();
+std::span<const Rule> vllm_rules();
 std::span<const Rule> sglang_rules();
+std::span<const Rule> system_rules();
 std::span<const Rule> other_rules();
 std::span<const Rule> speech_rules();
 

@@ -106,6 +106,17 @@ std::optional<std::uint64_t> size_after(std::string_view text, std::string_view 
     return rest ? size_in(*rest) : std::nullopt;
 }
 
+std::optional<std::uint64_t> size_before(std::string_view text, std::string_view mark) {
+    const std::size_t at = text.find(mark);
+    if (at == std::string_view::npos) return std::nullopt;
+    std::size_t start = at;
+    while (start > 0 && (text[start - 1] == '.' || (text[start - 1] >= '0' && text[start - 1] <= '9') ||
+                         std::string_view("GMKTiBbytes").find(text[start - 1]) != std::string_view::npos))
+        --start;
+    const std::size_t digits = text.find_first_of("0123456789", start);
+    return digits < at ? size_in(text.substr(digits, at - digits)) : std::nullopt;
+}
+
 std::optional<std::uint64_t> bytes_of(double amount, double unit) {
     const double bytes = std::floor(amount * unit);
     if (!(bytes >= 0) || bytes > 1e18) return std::nullopt;

@@ -29,6 +29,9 @@ std::optional<std::uint64_t> size_in(std::string_view text);
 /// The size behind `mark`; nothing where the mark is missing.
 std::optional<std::uint64_t> size_after(std::string_view text, std::string_view mark);
 
+/// The size in front of `mark`, without blanks: "4.61GiBalreadyallocated".
+std::optional<std::uint64_t> size_before(std::string_view text, std::string_view mark);
+
 /// So many units of `unit` bytes.
 std::optional<std::uint64_t> bytes_of(double amount, double unit);
 

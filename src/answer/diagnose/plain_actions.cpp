@@ -141,7 +141,9 @@ void add_plain_actions(Diagnosis& diagnosis, const Load& load) {
     const Budget budget = budget_of(load, diagnosis);
     if (is_fragmented(diagnosis))
         advice.plain("fragmentation", "segments that grow: PyTorch then puts its unused pieces together",
-                     {std::string(load.number("hip") ? "PYTORCH_HIP_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF") +
+                     {std::string(load.number("hip")   ? "PYTORCH_HIP_ALLOC_CONF"
+                                  : load.number("xpu") ? "PYTORCH_ALLOC_CONF"
+                                                       : "PYTORCH_CUDA_ALLOC_CONF") +
                       "=expandable_segments:True"});
     if (diagnosis.oom && load.number("guardrail")) return advise_guardrail(advice, diagnosis, budget);
     switch (diagnosis.cause) {

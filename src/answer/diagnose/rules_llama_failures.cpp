@@ -37,7 +37,8 @@ void read_allocating(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::llama_cpp);
     reader.evidence(mention);
     const bool host = has(mention, "cudaMallocHost") || has(mention, "hipHostMalloc");
-    const std::string name = (has(mention, "hipMalloc") ? "ROCm" : "CUDA") + std::to_string(*device);
+    const std::string_view kind = has(mention, "hipMalloc") ? "ROCm" : has(mention, "aclrtMalloc") ? "CANN" : "CUDA";
+    const std::string name = std::string(kind) + std::to_string(*device);
     if (!host) reader.refused(refusal_of(mention, name, size_in(std::string(*amount) + "MiB")));
 }
 
@@ -91,14 +92,6 @@ void read_projector_failed(LogReader& reader, const Mention& mention) {
     if (reader.load().refusal) reader.failed(FailureStage::mmproj, mention);
 }
 
-/// What was being done, by how far the load had come: only what had come up can generate.
-FailureStage stage_of_progress(const Load& load) {
-    if (load.ready) return FailureStage::generation;
-    if (load.has_context) return FailureStage::compute;
-    const bool loads = load.has_buffers() || !load.path.empty() || load.number("n_layer") || load.number("gpu_layers");
-    return loads ? FailureStage::weights : FailureStage::generation;
-}
-
 /// "CUDA error: out of memory": a pool or a kernel's scratch, beside the buffers. Where a sentence goes on behind it,
 /// somebody speaks of it.
 void read_cuda_error(LogReader& reader, const Mention& mention) {
@@ -116,7 +109,9 @@ void read_cuda_error(LogReader& reader, const Mention& mention) {
     Load& load = reader.load();
     if (load.refusal && mention.number - load.refusal->line < 4) return;
     if (load.failure && load.failure->refusal.bytes && !load.ready) return;
-    const FailureStage stage = stage_of_progress(load);
+    // In 2023 the cache had no buffer whose refusal is told: its size is printed once it lies there.
+    const bool cache_of_2023 = has(mention, "CUDA error 2 at ") && load.has_context && !load.number("kv_self");
+    const FailureStage stage = cache_of_2023 && !load.ready ? FailureStage::kv_cache : stage_of_progress(load);
     reader.failed(stage, mention);
     if (load.failure && stage == FailureStage::generation) load.failure->time_known = load.ready;
 }
@@ -156,17 +151,24 @@ void read_buffer_maximum(LogReader& reader, const Mention& mention) {
     reader.refused(std::move(refusal));
 }
 
-/// "can't malloc 485752832 Bytes memory on device": SYCL; the figure is what is left of it in 32 bits.
-void read_sycl(LogReader& reader, const Mention& mention) {
-    reader.evidence(mention);
-    reader.refused(refusal_of(mention, "SYCL0", size_in(mention.rest)));
+/// "The Metal Performance Shaders operations encoded on it may not have completed.": PyTorch's, above the reason.
+void read_metal_shaders(LogReader& reader, const Mention& mention) { reader.set("metal_shaders", 1, mention.number); }
+
+void fail_on_mps(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::pytorch);
+    Load& load = reader.load();
+    load.refusal = refusal_of(mention, "MPS", std::nullopt);
+    reader.failed(FailureStage::generation, mention);
+    if (load.failure) load.failure->time_known = false;
 }
 
 /// Metal while it computes: "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)".
 void read_metal_insufficient(LogReader& reader, const Mention& mention) {
     const bool mlx = has(mention, "[METAL]");
-    reader.sign(mlx ? LogRuntime::mlx : LogRuntime::llama_cpp);
     Load& load = reader.load();
+    const auto shaders = load.number("metal_shaders");
+    if (shaders && mention.number - shaders->line <= 4) return fail_on_mps(reader, mention);
+    reader.sign(mlx ? LogRuntime::mlx : LogRuntime::llama_cpp);
     if (load.failure && load.failure->refusal.bytes) return;
     if (mlx || load.ready || !load.has_context)
         reader.failed(FailureStage::generation, mention, FailureCause::generation_growth);
@@ -175,6 +177,20 @@ void read_metal_insufficient(LogReader& reader, const Mention& mention) {
     if (load.failure) load.failure->time_known = mlx || load.ready || load.has_context;
     if (load.failure && load.failure->refusal.device.empty() && !mlx) load.failure->refusal.device = "Metal";
 }
+
+/// "llama_decode: failed to decode, ret = -3", "process_ubatch: failed to compute graph": Metal refuses while it works
+/// on a prompt, so the model lies there; but where it only warms up, it does not answer yet.
+void read_decode_failed(LogReader& reader, const Mention& mention) {
+    Load& load = reader.load();
+    auto& failure = load.failure;
+    if (!failure || failure->cause || failure->stage != FailureStage::compute || load.number("warm_up")) return;
+    if (!failure->refusal.device.starts_with("M") || mention.number - failure->line > 6) return;
+    failure->stage = FailureStage::generation;
+    failure->cause = FailureCause::generation_growth;
+    failure->time_known = true;
+}
+
+void read_warm_up(LogReader& reader, const Mention& mention) { reader.set("warm_up", 1, mention.number); }
 
 void read_working_set_warning(LogReader& reader, const Mention& mention) {
     reader.evidence(mention);
@@ -230,10 +246,15 @@ void read_out_of_device_memory(LogReader& reader, const Mention& mention) {
     if (!reader.load().failure) reader.refused(refusal_of(mention, "Vulkan0", std::nullopt));
 }
 
-/// Fallback: somebody's words for it, where no rule knows more.
+/// Fallback: somebody's words for it, where no rule knows more. Of a program that has come up, only an exception counts.
 void read_out_of_memory(LogReader& reader, const Mention& mention) {
     if (is_pinned(mention)) return;
     reader.evidence(mention);
+    const bool exception = has(mention, "RuntimeError: ") || has(mention, "OutOfMemoryError: ");
+    const Load& load = reader.load();
+    const bool repeated = load.failure && mention.number - load.failure->line < 200;
+    if (exception && load.ready && !repeated && mention.rest.find(" Tried to") == std::string_view::npos)
+        reader.failed(FailureStage::generation, mention);
     reader.set_once("generic", mention.number, mention.number);
 }
 
@@ -260,14 +281,18 @@ constexpr std::array rules{
     Rule{"failed to init clip", read_projector_failed},
     Rule{"CUDA error: ", read_cuda_error},
     Rule{"ROCm error: ", read_cuda_error},
+    Rule{"HIP error: ", read_cuda_error},
     Rule{"CUDA error 2 at ", read_cuda_error},
     Rule{"current device: ", read_current_device},
     Rule{"Device memory allocation of size ", read_vulkan},
     Rule{"exceeds device memory allocation limit", read_buffer_limit},
     Rule{"exceeds device buffer size limit", read_buffer_limit},
     Rule{"is larger than buffer maximum", read_buffer_maximum},
-    Rule{"can't malloc ", read_sycl},
     Rule{"Insufficient Memory (0000", read_metal_insufficient},
+    Rule{"Metal Performance Shaders operations", read_metal_shaders},
+    Rule{"failed to decode", read_decode_failed},
+    Rule{"failed to compute graph", read_decode_failed},
+    Rule{"warming up the model with an empty run", read_warm_up},
     Rule{"recommended max working set size", read_working_set_warning},
     Rule{"quantized V cache ", read_quantized_v},
     Rule{"V cache quantization requires", read_quantized_v},

@@ -144,16 +144,6 @@ void read_trt_error(LogReader& reader, const Mention& mention) {
 
 // ---- Operating systems ------------------------------------------------------------------------------------------------
 
-void read_oom_killer(LogReader& reader, const Mention& mention) {
-    if (!reader.load().failure) reader.failed(FailureStage::host, mention, FailureCause::host_memory);
-}
-
-void read_cannot_allocate(LogReader& reader, const Mention& mention) {
-    if (mention.line.find("mlock") != std::string_view::npos)
-        return reader.note("mlock was refused: the model is not pinned in RAM, which is no failure");
-    read_oom_killer(reader, mention);
-}
-
 void read_windows(LogReader& reader, const Mention&) { reader.load().windows = true; }
 
 /// "/home/jo/x", "C:\Users\Jo Smith\x": a folder that has its user's name. A report must not show it elsewhere, either.
@@ -209,10 +199,6 @@ constexpr std::array rules{
     Rule{"max tokens in paged kv cache", read_paged},
     Rule{"maxSequenceLen: ", read_max_sequence},
     Rule{"CUDA runtime error in", read_trt_error},
-    Rule{"oom-kill:", read_oom_killer},
-    Rule{"Out of memory: Kill", read_oom_killer},
-    Rule{"OOMKilled", read_oom_killer},
-    Rule{"Cannot allocate memory", read_cannot_allocate},
 };
 
 } // namespace

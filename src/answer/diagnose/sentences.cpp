@@ -74,7 +74,8 @@ std::string thing_of(const Diagnosis& diagnosis, const Budget& budget) {
     case FailureStage::generation:
         return diagnosis.time_known ? "the memory that generation needs" : "the memory that was asked for";
     case FailureStage::mmproj: return "the multimodal projector";
-    case FailureStage::host: return "the model";
+    case FailureStage::host:
+        return runs_pytorch(diagnosis.runtime) && diagnosis.figure("requested") != nullptr ? "a tensor" : "the model";
     case FailureStage::per_buffer_limit: return "a single buffer";
     default: return "the model";
     }
@@ -200,6 +201,14 @@ std::string limited_text(const Load& load) {
     return "A single buffer";
 }
 
+/// vLLM's last step before it answers.
+std::string sampler_sentence(const Diagnosis& diagnosis) {
+    const LogFigure* requests = diagnosis.figure("max_num_seqs");
+    return "vLLM found no memory" + asked_text(diagnosis) + " on " + on_device(diagnosis) +
+           " when it tried its sampler with " + (requests == nullptr ? "all" : std::to_string(requests->value)) +
+           " requests at once, the last step before it is ready";
+}
+
 /// A line of the log with its reason, fit to be shown.
 std::string quoted_line(std::string_view line) { return '"' + printable(trimmed(line)) + '"'; }
 
@@ -208,6 +217,7 @@ std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
     if (is_fragmented(diagnosis)) return fragmented_sentence(diagnosis);
     if (diagnosis.oom && load.number("share_asked")) return share_sentence(diagnosis);
     if (diagnosis.oom && load.number("guardrail")) return guardrail_sentence(diagnosis);
+    if (diagnosis.oom && load.number("sampler")) return sampler_sentence(diagnosis);
     switch (diagnosis.cause) {
     case FailureCause::other_process: return other_process_sentence(diagnosis, budget);
     case FailureCause::per_buffer_limit:
@@ -271,6 +281,8 @@ void add_budget(Diagnosis& diagnosis, const Load& load) {
         lines.push_back("reserved by PyTorch and not used: " + format_mib(slack->value) + line_text(*slack));
     if (!budget.free_is_left && budget.used > 0 && budget.left)
         lines.push_back("lay there already: " + format_mib(budget.used) + ", left: " + format_mib(*budget.left));
+    if (const LogFigure* own = diagnosis.figure("own"); own != nullptr && budget.host)
+        lines.push_back("held by the program when the system ended it: " + format_mib(own->value) + line_text(*own));
     if (const LogFigure* missing = diagnosis.figure("kv_missing"))
         lines.push_back("missing before the cache has anything: " + format_mib(missing->value) + line_text(*missing));
     if (const LogFigure* others = diagnosis.figure("others"); others != nullptr && others->value >= gib)
@@ -355,7 +367,8 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
     if (diagnosis.stage == FailureStage::kv_cache && runs_llama_cpp(diagnosis.runtime))
         notes.emplace_back("llama.cpp reserves the cache of the whole context while it loads, used or not");
     add_spill_notes(diagnosis, load);
-    if (diagnosis.device.starts_with("SYCL") && asked != nullptr && asked->value > 4 * gib)
+    if (load.number("sycl_modulo") && diagnosis.device.starts_with("SYCL") && asked != nullptr &&
+        asked->value > 4 * gib)
         notes.emplace_back("SYCL's own message counts modulo 4 GiB; the buffer's full size is on the other line");
 }
 
