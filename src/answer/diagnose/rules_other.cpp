@@ -90,7 +90,7 @@ void read_mlx_limit(LogReader& reader, const Mention& mention) {
 /// "Namespace(blasbatchsize=512, contextsize=65536, gpulayers=43, model=None, model_param='C:\\AI\\x.gguf', quantkv=0)":
 /// what its command line came to, with Python's escapes.
 void read_kobold_arguments(LogReader& reader, const Mention& mention) {
-    const std::string_view line = mention.rest;
+    const std::string_view line = mention.line.substr(mention.at);
     const auto n_ctx = after(line, "contextsize=");
     if (!n_ctx) return; // of another program
     reader.sign(LogRuntime::koboldcpp);
