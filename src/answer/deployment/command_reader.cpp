@@ -110,23 +110,26 @@ private:
 /// Walks through the arguments of a command.
 class Walk {
 public:
-    Walk(const RuntimeCommand& command, const std::string& where)
+    Walk(const RuntimeCommand& command, const std::string& where, Mistakes mistakes)
         : command_(command),
           words_(command.arguments),
-          where_(where) {}
+          where_(where),
+          mistakes_(mistakes) {}
 
     ReadSettings run() {
         while (at_ < words_.size()) {
-            const std::string& word = words_[at_++];
-            if (is_flag(word))
-                flag(word);
-            else
-                positional(word);
+            try {
+                step(words_[at_++]);
+            } catch (const Error&) {
+                if (mistakes_ == Mistakes::stop) throw;
+            }
         }
         return reading_.take();
     }
 
 private:
+    void step(const std::string& word) { is_flag(word) ? flag(word) : positional(word); }
+
     void flag(const std::string& word) {
         std::string spelling = word;
         std::optional<std::string> value;
@@ -199,6 +202,7 @@ private:
     const RuntimeCommand& command_;
     std::span<const std::string> words_;
     const std::string& where_;
+    Mistakes mistakes_;
     std::size_t at_ = 0;
     bool positional_seen_ = false;
     Reading reading_;
@@ -206,8 +210,8 @@ private:
 
 } // namespace
 
-ReadSettings read_arguments(const RuntimeCommand& command, const std::string& where) {
-    return Walk(command, where).run();
+ReadSettings read_arguments(const RuntimeCommand& command, const std::string& where, Mistakes mistakes) {
+    return Walk(command, where, mistakes).run();
 }
 
 ReadSettings read_variables(const CommandTable& table, const Environment& environment, const std::string& where) {

@@ -5,6 +5,7 @@
 #include "vramfit/answer/settings_text.hpp"
 #include "vramfit/base/environment.hpp"
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -33,9 +34,14 @@ struct KeyText {
     std::string where; ///< for messages
 };
 
+/// What becomes of a flag whose value is missing or one that the runtime does not take: an Error, or as if nobody had said
+/// it, for lines that may be cut off.
+enum class Mistakes : std::uint8_t { stop, pass_over };
+
 /// The arguments of a runtime's command. `where` stands before a flag in messages: "compose.yaml:12: ". Throws Error for
 /// a flag whose value is missing; an unknown one is not understood.
-ReadSettings read_arguments(const RuntimeCommand& command, const std::string& where);
+ReadSettings read_arguments(const RuntimeCommand& command, const std::string& where,
+                            Mistakes mistakes = Mistakes::stop);
 
 /// The variables that the runtime reads.
 ReadSettings read_variables(const CommandTable& table, const Environment& environment, const std::string& where);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace vramfit {
 namespace {
@@ -85,6 +86,14 @@ bool has(const std::vector<std::string>& list, std::string_view text) {
     return std::ranges::find(list, text) != list.end();
 }
 
+void index_flags(CommandTable& table) {
+    for (std::size_t i = 0; i < table.options.size(); ++i) {
+        for (const auto* const spellings : {&table.options[i].flags, &table.options[i].off}) {
+            for (const std::string& spelling : *spellings) table.by_flag[spelling].push_back(i);
+        }
+    }
+}
+
 bool is_of(const CommandTable& table, std::string_view runtime) {
     return std::ranges::any_of(table.programs, [&](const auto& program) { return program.runtime == runtime; });
 }
@@ -94,14 +103,14 @@ bool is_of(const CommandTable& table, std::string_view runtime) {
 std::vector<const CommandOption*> CommandTable::find_flag(std::string_view flag) const {
     std::string with_dashes(flag);
     if (flag.starts_with("--")) std::ranges::replace(with_dashes, '_', '-');
-    std::vector<const CommandOption*> found;
-    for (const CommandOption& option : options) {
-        for (const std::string_view spelling : {flag, std::string_view(with_dashes)}) {
-            if (!has(option.flags, spelling) && !has(option.off, spelling)) continue;
-            found.push_back(&option);
-            break;
-        }
+    std::set<std::size_t> places;
+    for (const std::string_view spelling : {flag, std::string_view(with_dashes)}) {
+        if (const auto known = by_flag.find(spelling); known != by_flag.end())
+            places.insert(known->second.begin(), known->second.end());
     }
+    std::vector<const CommandOption*> found;
+    found.reserve(places.size());
+    for (const std::size_t place : places) found.push_back(&options[place]);
     return found;
 }
 
@@ -136,6 +145,7 @@ CommandTable parse_command_table(std::string_view text) {
         for (const Json& entry : document.at("options")) table.options.push_back(option_of(entry));
         add_others(table, document, "harmless", Effect::harmless);
         add_others(table, document, "not_understood", Effect::not_understood);
+        index_flags(table);
         return table;
     } catch (const Json::exception& e) {
         throw Error(std::string("command_lines: ") + e.what());

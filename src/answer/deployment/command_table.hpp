@@ -58,6 +58,9 @@ struct CommandTable {
 
     /// Every flag, for messages about a mistyped one.
     std::vector<std::string_view> flags() const;
+
+    /// By each spelling of a flag: where in `options` it stands.
+    std::map<std::string, std::vector<std::size_t>, std::less<>> by_flag;
 };
 
 /// The table of the text of such a file. Throws Error for one that is none.

@@ -88,10 +88,10 @@ void put_buffers(Diagnosis& diagnosis, const Load& load) {
 /// The context of all slots, as printed or asked for; where only one slot's is shown, that of as many as are known.
 OptionalLogged context_in_effect(const Load& load) {
     if (const auto n_ctx = load.number("n_ctx")) return n_ctx;
-    if (const auto n_ctx = option_number(load, "-c")) return n_ctx;
+    if (const auto n_ctx = option_number(load, "ctx")) return n_ctx;
     auto each = first_of(load, {"n_ctx_seq", "n_ctx_slot"});
     auto slots = first_of(load, {"n_parallel", "n_slots"});
-    if (!slots) slots = option_number(load, "-np");
+    if (!slots) slots = option_number(load, "parallel");
     const auto unified = load.texts.find("kv_unified");
     const bool shared = unified != load.texts.end() && (unified->second == "true" || unified->second == "1");
     constexpr std::uint64_t most = 10'000; // of either, times a context, far from overflowing
@@ -112,7 +112,7 @@ void put_figures(Diagnosis& diagnosis, const Load& load) {
     if (budget.host) put(diagnosis, "gpu_free", load.number("gpu_free"));
     put(diagnosis, "n_ctx", context_in_effect(load), false);
     auto parallel = first_of(load, {"n_parallel", "n_slots"});
-    put(diagnosis, "n_parallel", parallel ? parallel : option_number(load, "-np"), false);
+    put(diagnosis, "n_parallel", parallel ? parallel : option_number(load, "parallel"), false);
     put(diagnosis, "n_ctx_train", load.number("n_ctx_train"), false);
     put(diagnosis, "max_ctx", load.number("max_ctx"), false);
     put(diagnosis, "kv_tokens", load.number("kv_tokens"), false);
@@ -128,10 +128,9 @@ void put_settings(Diagnosis& diagnosis, const Load& load) {
         const auto line = load.text_lines.find(key);
         diagnosis.settings.push_back({key, value, line == load.text_lines.end() ? 0 : line->second});
     }
-    for (const auto& [option, key] : {std::pair("-ctk", "cache_type_k"), {"-ctv", "cache_type_v"}}) {
-        const auto said = load.options.find(option);
-        if (said != load.options.end() && !load.texts.contains(key))
-            diagnosis.settings.push_back({key, said->second, load.options_line});
+    for (const auto& [option, key] : {std::pair("cache-type-k", "cache_type_k"), {"cache-type-v", "cache_type_v"}}) {
+        const std::string said = option_text(load, option);
+        if (!said.empty() && !load.texts.contains(key)) diagnosis.settings.push_back({key, said, load.options_line});
     }
 }
 
@@ -288,10 +287,15 @@ void put_quant(Diagnosis& diagnosis, const Load& load) {
 
 } // namespace
 
+std::string option_text(const Load& load, std::string_view name) {
+    auto found = load.options.find(name);
+    // Runtimes with one setting for the types of both caches.
+    if (found == load.options.end() && name.starts_with("cache-type-")) found = load.options.find("cache-type");
+    return found == load.options.end() ? "" : found->second;
+}
+
 OptionalLogged option_number(const Load& load, std::string_view name) {
-    const auto found = load.options.find(name);
-    if (found == load.options.end()) return std::nullopt;
-    const auto value = log_text::count(found->second);
+    const auto value = log_text::count(option_text(load, name));
     return value && *value > 0 ? OptionalLogged({*value, load.options_line}) : std::nullopt;
 }
 

@@ -31,7 +31,10 @@ Budget budget_of(const Load& load, const Diagnosis& diagnosis);
 /// PyTorch's own words: what was asked for was not free in one piece, but is with what it holds and does not use.
 bool is_fragmented(const Diagnosis& diagnosis);
 
-/// The whole number behind option `name` of a command line in the log.
+/// What setting `name` of a command line in the log says; empty where none says it.
+std::string option_text(const Load& load, std::string_view name);
+
+/// The same as a whole number above 0.
 OptionalLogged option_number(const Load& load, std::string_view name);
 
 } // namespace vramfit

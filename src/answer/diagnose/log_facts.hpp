@@ -83,7 +83,7 @@ struct Load {
     std::string path, name, arch, quant, gpu, version;
     std::map<std::string, Logged, std::less<>> numbers;           ///< "n_ctx", "n_layer", "weights", "free", ...
     std::map<std::string, std::string, std::less<>> texts;        ///< "cache_type_k", "flash_attn", ...
-    std::map<std::string, std::string, std::less<>> options;      ///< of a command line: "-c", "8192"
+    std::map<std::string, std::string, std::less<>> options;      ///< of a command line: "ctx", "8192"
     std::map<std::string, std::uint64_t, std::less<>> text_lines; ///< where `texts` stand
     std::uint64_t options_line = 0;
     LoggedText path_seen, name_seen, quant_seen; ///< where path, name and quant got what they hold

@@ -21,15 +21,15 @@ void fill(std::optional<T>& asked, const OptionalLogged& logged) {
 
 std::string text_of(const Load& load, std::string_view key, std::string_view option) {
     if (const auto found = load.texts.find(key); found != load.texts.end()) return found->second;
-    const auto said = load.options.find(option);
-    return said == load.options.end() ? "" : said->second;
+    return option_text(load, option);
 }
 
 void fill_types(Request& request, const Load& load) {
-    if (!request.type_k) request.type_k = parse_tensor_type(text_of(load, "cache_type_k", "-ctk"));
-    if (!request.type_v) request.type_v = parse_tensor_type(text_of(load, "cache_type_v", "-ctv"));
-    const std::string flash = text_of(load, "flash_attn", "-fa");
-    if (!request.flash_attn && (flash == "0" || flash == "disabled")) request.flash_attn = FlashAttention::off;
+    if (!request.type_k) request.type_k = parse_tensor_type(text_of(load, "cache_type_k", "cache-type-k"));
+    if (!request.type_v) request.type_v = parse_tensor_type(text_of(load, "cache_type_v", "cache-type-v"));
+    const std::string flash = text_of(load, "flash_attn", "flash-attn");
+    if (!request.flash_attn && (flash == "0" || flash == "disabled" || flash == "off"))
+        request.flash_attn = FlashAttention::off;
 }
 
 /// llama.cpp asks what is free once the driver and its own context have their share: what the estimator counts for them
@@ -112,11 +112,12 @@ void fill_placement(Request& request, const Load& load) {
     const auto layers = load.number("gpu_layers"), of = load.number("gpu_layers_of");
     if (!request.n_gpu_layers && layers && of && layers->value < of->value && of->value < 10000)
         request.n_gpu_layers = static_cast<std::int64_t>(layers->value);
-    if (const auto experts = option_number(load, "-ncmoe"); experts && request.n_cpu_moe == 0 && experts->value < 10000)
+    if (const auto experts = option_number(load, "n-cpu-moe");
+        experts && request.n_cpu_moe == 0 && experts->value < 10000)
         request.n_cpu_moe = static_cast<std::uint32_t>(experts->value);
-    if (load.options.contains("-cmoe")) request.n_cpu_moe = UINT32_MAX;
-    if (load.options.contains("-nkvo")) request.kv_offload = false;
-    if (const auto overrides = load.options.find("-ot"); overrides != load.options.end())
+    if (option_text(load, "cpu-moe") == "on") request.n_cpu_moe = UINT32_MAX;
+    if (option_text(load, "kv-offload") == "off") request.kv_offload = false;
+    if (const auto overrides = load.options.find("override-tensor"); overrides != load.options.end())
         request.override_tensors.push_back(overrides->second);
     if (load.number("overflowing")) { // llama.cpp's own --fit moved parts of layers
         request.n_gpu_layers = gpu_layers_auto;
@@ -166,11 +167,12 @@ Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& 
     fill(request.n_batch, load.number("n_batch"));
     fill(request.n_ubatch, load.number("n_ubatch"));
     fill_runtime(request, load, diagnosis);
-    const std::string unified = text_of(load, "kv_unified", "");
-    if (!request.kv_unified && !unified.empty()) request.kv_unified = unified == "true" || unified == "1";
+    const std::string unified = text_of(load, "kv_unified", "kv-unified");
+    if (!request.kv_unified && !unified.empty())
+        request.kv_unified = unified == "true" || unified == "1" || unified == "on";
     fill_types(request, load);
     fill_old_defaults(request, load);
-    if (load.options.contains("--swa-full")) request.swa_full = true;
+    if (option_text(load, "swa-full") == "on") request.swa_full = true;
     if (load.has_keys && !load.imatrix) request.imatrix = false;
     fill_devices(request, load);
     fill_placement(request, load);

@@ -1,4 +1,5 @@
 // What llama.cpp and its forks print about buffers, contexts and their fit, and the options of a command line.
+#include "command_options.hpp"
 #include "log_reader.hpp"
 #include "log_text.hpp"
 
@@ -132,6 +133,7 @@ void read_text(LogReader& reader, const Mention& mention) {
 
 constexpr std::string_view type_k_key = "cache_type_k", type_v_key = "cache_type_v";
 constexpr std::string_view n_batch_key = "n_batch", n_ubatch_key = "n_ubatch", n_outputs_key = "n_outputs_max";
+constexpr std::string_view llama_cpp = "llama.cpp", koboldcpp = "koboldcpp";
 constexpr std::string_view flash_attn_key = "flash_attn", unified_key = "kv_unified", mla_key = "mla_attn";
 
 /// "n_slots = 1, n_ctx_slot = 50176, kv_unified = 'false'": without the last two until 2026. Each slot has a context of
@@ -236,58 +238,20 @@ bool is_typed(std::string_view line, std::size_t at) {
     return std::string_view("$#%>").find(head.back()) != std::string_view::npos;
 }
 
+/// The command of a line from the program's name on; of `cmd="..."` up to its end.
+std::string_view command_of(const Mention& mention) {
+    const std::string_view text = mention.line.substr(mention.at);
+    const std::size_t quote = mention.line.substr(0, mention.at).rfind('"');
+    const bool field = quote != std::string_view::npos && quote > 0 && mention.line[quote - 1] == '=';
+    return field ? before(text, "\"") : text;
+}
+
 /// Options of a command line in the log: "$ llama-server -m x.gguf -c 8192", Ollama's `cmd="..."`.
+template <const auto& Runtime>
 void read_command(LogReader& reader, const Mention& mention) {
-    using Spelling = std::pair<std::string_view, std::string_view>;
-    static constexpr std::array names{
-        Spelling("-c", "-c"),
-        Spelling("--ctx-size", "-c"),
-        Spelling("-np", "-np"),
-        Spelling("--parallel", "-np"),
-        Spelling("-ngl", "-ngl"),
-        Spelling("--n-gpu-layers", "-ngl"),
-        Spelling("-ctk", "-ctk"),
-        Spelling("--cache-type-k", "-ctk"),
-        Spelling("-ctv", "-ctv"),
-        Spelling("-b", "-b"),
-        Spelling("--batch-size", "-b"),
-        Spelling("-ub", "-ub"),
-        Spelling("--ubatch-size", "-ub"),
-        Spelling("--cache-type-v", "-ctv"),
-        Spelling("--mmproj", "--mmproj"),
-        Spelling("-md", "-md"),
-        Spelling("--model-draft", "-md"),
-        Spelling("-fa", "-fa"),
-        Spelling("--flash-attn", "-fa"),
-        Spelling("-ot", "-ot"),
-        Spelling("--override-tensor", "-ot"),
-        Spelling("-ncmoe", "-ncmoe"),
-        Spelling("--n-cpu-moe", "-ncmoe"),
-        Spelling("-nkvo", "-nkvo"),
-        Spelling("--no-kv-offload", "-nkvo"),
-        Spelling("--contextsize", "-c"),
-        Spelling("--gpulayers", "-ngl"),
-        Spelling("--quantkv", "--quantkv"),
-        Spelling("-cmoe", "-cmoe"),
-        Spelling("--cpu-moe", "-cmoe"),
-        Spelling("--swa-full", "--swa-full"),
-    };
-    std::map<std::string, std::string, std::less<>> options;
-    std::string_view rest = mention.rest.substr(0, 8000);
-    while (!rest.empty()) {
-        rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-        const std::string_view said = rest.substr(0, rest.find_first_of(" \t"));
-        const std::string_view option = said.substr(0, said.find('='));
-        if (!said.starts_with('-')) {
-            rest.remove_prefix(said.size());
-            continue;
-        }
-        rest.remove_prefix(option.size() + (option.size() < said.size() ? 1 : 0)); // "--ctx-size=8192"
-        for (const auto& [spelling, name] : names) {
-            if (option == spelling) options.insert_or_assign(std::string(name), std::string(word(rest).substr(0, 200)));
-        }
-    }
-    if (options.empty()) return; // somebody speaks of the program
+    CommandOptions options = command_options(Runtime, command_of(mention));
+    options.erase("model"); // the load prints it, and it says nothing of a program that is only spoken of
+    if (options.empty()) return;
     if (is_typed(mention.line, mention.at)) reader.new_process(mention.number);
     reader.load().options = std::move(options);
     reader.load().options_line = mention.number;
@@ -352,16 +316,16 @@ constexpr std::array rules{
     Rule{"fitting params to free memory took", read_fit_ends},
     Rule{"projected to use ", read_projected},
     Rule{"memory_breakdown_print: ", read_breakdown},
-    Rule{"llama-server -", read_command},
-    Rule{"llama-server.exe -", read_command},
-    Rule{"llama-cli -", read_command},
-    Rule{"llama-cli.exe -", read_command},
-    Rule{"llama-completion -", read_command},
-    Rule{"koboldcpp.py -", read_command},
-    Rule{"ollama runner -", read_command},
-    Rule{"ollama_llama_server ", read_command}, // 2024
-    Rule{"runner --model", read_command},
-    Rule{"runner --ollama-engine", read_command},
+    Rule{"llama-server -", read_command<llama_cpp>},
+    Rule{"llama-server.exe -", read_command<llama_cpp>},
+    Rule{"llama-cli -", read_command<llama_cpp>},
+    Rule{"llama-cli.exe -", read_command<llama_cpp>},
+    Rule{"llama-completion -", read_command<llama_cpp>},
+    Rule{"koboldcpp.py -", read_command<koboldcpp>},
+    Rule{"ollama runner -", read_command<llama_cpp>},
+    Rule{"ollama_llama_server ", read_command<llama_cpp>}, // 2024
+    Rule{"runner --model", read_command<llama_cpp>},
+    Rule{"runner --ollama-engine", read_command<llama_cpp>},
     Rule{": model loaded", read_ready},
     Rule{"server is listening on", read_ready},
     Rule{"all slots are idle", read_ready},

@@ -99,8 +99,8 @@ void read_kobold_arguments(LogReader& reader, const Mention& mention) {
         const auto said = after(line, mark);
         if (said && count(*said)) load.options.insert_or_assign(std::string(option), std::to_string(*count(*said)));
     };
-    set_option("contextsize=", "-c");
-    set_option("gpulayers=", "-ngl");
+    set_option("contextsize=", "ctx");
+    set_option("gpulayers=", "gpu-layers");
     load.options_line = mention.number;
     auto batch = after(line, "blasbatchsize=");
     if (!batch) batch = after(line, " batchsize="); // since 2025
