@@ -158,3 +158,65 @@ TEST_CASE("other devices and programs run out of memory in words of their own", 
     CHECK(found_in("EngineCore\nINFO:     Application startup complete.\nRuntimeError: Triton Error [CUDA]: out of "
                    "memory\n") == "vllm generation generation_growth -");
 }
+
+TEST_CASE("what cuBLAS, MLC, TGI and Windows say when memory is missing", "[diagnose]") {
+    const std::string up = "main: server is listening on http://127.0.0.1:8080\n";
+    CHECK(found_in(up + "CUDA error: CUBLAS_STATUS_ALLOC_FAILED\n  current device: 0, in function cublas_handle at "
+                        "ggml-cuda/common.cuh:1014\n") == "llama.cpp generation generation_growth CUDA0");
+    CHECK(found_in("RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n") ==
+          "pytorch generation generation_growth -");
+    CHECK(found_in(up + "cuBLAS error 3 at /src/ggml-cuda.cu:8456\ncurrent device: 0\n") ==
+          "llama.cpp generation generation_growth CUDA0");
+    CHECK(found_in(up + "cuBLAS error 15 at /src/ggml-cuda.cu:8456\n") == "none"); // not supported
+    CHECK(found_in(up + "CUDA error: CUBLAS_STATUS_NOT_SUPPORTED\n") == "none");
+    const Diagnosis mlc = diagnosis_of("TVMError: Insufficient GPU memory error: The available single GPU memory is "
+                                       "10240.000 MB, which is less than the "
+                                       "sum of model weight size (12000.0 MB) and temporary buffer size (500.0 MB).\n");
+    CHECK(mlc.stage == FailureStage::weights);
+    CHECK(figure(mlc, "free") == 10240 * mib);
+    CHECK(figure(mlc, "weights") == 12000 * mib);
+    CHECK(found_in("ERROR warmup: Server error: Not enough memory to handle 4145 prefill tokens. You need to decrease "
+                   "`--max-batch-prefill-tokens`\n") == "pytorch compute compute_too_large -");
+    CHECK(found_in(
+              "llama_model_load: error loading model: MapViewOfFile failed: Not enough memory resources are available "
+              "to process this command.\n") == "llama.cpp host host_memory -");
+}
+
+TEST_CASE("an exception that ends the program is no failure of another kind", "[diagnose]") {
+    CHECK(found_in("ggml_vulkan: Found 1 Vulkan devices:\nmain: server is listening on http://127.0.0.1:8080\n"
+                   "terminate called after throwing an instance of 'vk::OutOfDeviceMemoryError'\n"
+                   "  what():  vk::Queue::submit: ErrorOutOfDeviceMemory\n") ==
+          "llama.cpp generation generation_growth Vulkan0");
+    CHECK(diagnosis_of("terminate called after throwing an instance of 'std::runtime_error'\n"
+                       "  what():  [TM][ERROR] CUDA runtime error: out of memory /x/allocator.h:246\n")
+              .oom);
+    CHECK(found_in("Error: Metal error Command buffer error: Insufficient Memory "
+                   "(00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n") ==
+          "unknown generation generation_growth Metal"); // candle
+    CHECK(found_in("[ONNXRuntimeError] : 6 : bfc_arena.cc:376 Failed to allocate memory for requested buffer of size "
+                   "1073741824\n") == "unknown weights weights_too_large -");
+}
+
+TEST_CASE("PyTorch with CUDA's own pool: figures on lines of their own", "[diagnose]") {
+    const Diagnosis found =
+        diagnosis_of("torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out "
+                     "of memory)\nCurrently allocated     : 9.50 GiB\nRequested               : 640.00 "
+                     "MiB\nDevice limit            : 11.50 GiB\nFree (according to CUDA): 7.50 MiB\n");
+    CHECK(found.runtime == LogRuntime::pytorch);
+    CHECK(found.device == "GPU 0");
+    CHECK(figure(found, "requested") == 640 * mib);
+    CHECK(figure(found, "own") == 9728 * mib);
+    CHECK(figure(found, "total") == 11776 * mib);
+    CHECK(figure(found, "free") == 7864320);
+}
+
+TEST_CASE("MLX warns before it fails", "[diagnose]") {
+    const Diagnosis found =
+        diagnosis_of("[WARNING] Generating with a model that requires 48000 MB which is close to the "
+                     "maximum recommended size of 49152 MB. This can be slow.\n");
+    CHECK_FALSE(found.oom);
+    CHECK(found.runtime == LogRuntime::mlx);
+    CHECK(figure(found, "weights") == 48000 * mib);
+    CHECK(figure(found, "total") == 49152 * mib);
+    CHECK(notes(found, "MLX warned"));
+}

@@ -56,6 +56,7 @@ void read_failed_to_allocate(LogReader& reader, const Mention& mention) {
     if (small.starts_with("graph")) return; // reserved anew, no failure
     if (const auto bytes = after(what.substr(0, 160), "buffer of size ")) {
         LogRefusal refusal = refusal_of(mention, trimmed(before(what, "buffer of size")), size_in(*bytes));
+        if (refusal.device.starts_with("memory for")) refusal.device.clear(); // ONNX Runtime's words
         if (refusal.device.empty()) refusal.device = has(mention, "cpu_buffer") ? "CPU" : "";
         const std::string_view head = mention.line.substr(0, mention.at);
         const std::size_t graph = head.rfind("gallocr"), tensors = head.rfind("tensor_range");
@@ -92,11 +93,8 @@ void read_projector_failed(LogReader& reader, const Mention& mention) {
     if (reader.load().refusal) reader.failed(FailureStage::mmproj, mention);
 }
 
-/// "CUDA error: out of memory": a pool or a kernel's scratch, beside the buffers. Where a sentence goes on behind it,
-/// somebody speaks of it.
-void read_cuda_error(LogReader& reader, const Mention& mention) {
-    const auto rest = after(mention.rest.substr(0, 60), "out of memory");
-    if (!rest || rest->starts_with(' ')) return;
+/// An error of a pool or of a kernel's scratch, beside the buffers.
+void fail_at_work(LogReader& reader, const Mention& mention) {
     if (has(mention, "RuntimeError: ") || has(mention, "AcceleratorError: ")) { // an exception of PyTorch's
         reader.sign(LogRuntime::pytorch);
         const FailureStage stage = reader.take_frame();
@@ -114,6 +112,29 @@ void read_cuda_error(LogReader& reader, const Mention& mention) {
     const FailureStage stage = cache_of_2023 && !load.ready ? FailureStage::kv_cache : stage_of_progress(load);
     reader.failed(stage, mention);
     if (load.failure && stage == FailureStage::generation) load.failure->time_known = load.ready;
+}
+
+/// "CUDA error: out of memory": a pool or a kernel's scratch, beside the buffers. Where a sentence goes on behind it,
+/// somebody speaks of it.
+void read_cuda_error(LogReader& reader, const Mention& mention) {
+    const auto rest = after(mention.rest.substr(0, 60), "out of memory");
+    if (!rest || rest->starts_with(' ')) return;
+    fail_at_work(reader, mention);
+}
+
+/// "CUBLAS_STATUS_ALLOC_FAILED": what cuBLAS itself needs found no memory (NVIDIA, cuBLAS: cublasStatus_t). Other
+/// statuses are of other things.
+void read_cublas(LogReader& reader, const Mention& mention) {
+    if (!mention.rest.starts_with("ALLOC_FAILED")) return reader.other_error(mention);
+    reader.evidence(mention);
+    fail_at_work(reader, mention);
+}
+
+/// "cuBLAS error 15 at ggml-cuda.cu:8456", 2023: a status by its number; 3 is the same.
+void read_cublas_number(LogReader& reader, const Mention& mention) {
+    if (!mention.rest.starts_with(" 3 at")) return reader.other_error(mention);
+    reader.evidence(mention);
+    fail_at_work(reader, mention);
 }
 
 /// "  current device: 1, in function alloc at ...", below the error.
@@ -168,7 +189,8 @@ void read_metal_insufficient(LogReader& reader, const Mention& mention) {
     Load& load = reader.load();
     const auto shaders = load.number("metal_shaders");
     if (shaders && mention.number - shaders->line <= 4) return fail_on_mps(reader, mention);
-    reader.sign(mlx ? LogRuntime::mlx : LogRuntime::llama_cpp);
+    const bool llama = without_prefix(mention.line).starts_with("error: "); // of others: "Error: Metal error ..."
+    if (mlx || llama) reader.sign(mlx ? LogRuntime::mlx : LogRuntime::llama_cpp);
     if (load.failure && load.failure->refusal.bytes) return;
     if (mlx || load.ready || !load.has_context)
         reader.failed(FailureStage::generation, mention, FailureCause::generation_growth);
@@ -214,7 +236,7 @@ void read_gave_up(LogReader& reader, const Mention& mention) { reader.gave_up(me
 /// "error loading model: missing tensor 'x'": of files, unless it is about memory.
 void read_loading_error(LogReader& reader, const Mention& mention) {
     const std::string_view what = mention.rest.substr(0, 200);
-    for (const std::string_view memory : {"allocate", "out of memory", "Cannot allocate", "bad_alloc"}) {
+    for (const std::string_view memory : {"allocate", "out of memory", "Not enough memory", "bad_alloc"}) {
         if (what.find(memory) != std::string_view::npos) return;
     }
     reader.other_error(mention);
@@ -236,13 +258,18 @@ void read_thrown(LogReader& reader, const Mention& mention) {
 /// "  what():  Invalid magic number", below the line that something was thrown.
 void read_what(LogReader& reader, const Mention& mention) {
     auto& error = reader.load().other_error;
-    if (error && error->text.starts_with("terminate called") && mention.number - error->number <= 2)
-        error->text += ": " + std::string(trimmed(mention.rest.substr(0, 300)));
+    const bool thrown = error && error->text.starts_with("terminate called") && mention.number - error->number <= 2;
+    if (thrown && mention.rest.find("out of memory") != std::string_view::npos) return error.reset(); // read elsewhere
+    if (thrown) error->text += ": " + std::string(trimmed(mention.rest.substr(0, 300)));
 }
 
 void read_out_of_device_memory(LogReader& reader, const Mention& mention) {
     if (is_pinned(mention) || has(mention, "exceeds device")) return;
     reader.evidence(mention);
+    if (reader.load().ready && has(mention, "what():")) { // the program ends by it, while it works
+        reader.load().refusal = refusal_of(mention, "Vulkan0", std::nullopt);
+        return reader.failed(FailureStage::generation, mention);
+    }
     if (!reader.load().failure) reader.refused(refusal_of(mention, "Vulkan0", std::nullopt));
 }
 
@@ -307,8 +334,9 @@ constexpr std::array rules{
     Rule{"GGML_ASSERT", read_other_error},
     Rule{"DeviceLostError", read_other_error},
     Rule{"ErrorDeviceLost", read_other_error},
-    Rule{"cuBLAS error", read_other_error},
-    Rule{"CUBLAS_STATUS_", read_other_error},
+    Rule{"cuBLAS error", read_cublas_number},
+    Rule{"CUBLAS_STATUS_", read_cublas},
+    Rule{"CUDNN_STATUS_ALLOC_FAILED", fail_at_work},
     Rule{"illegal memory access", read_other_error},
     Rule{"no kernel image is available", read_other_error},
     Rule{"Segmentation fault", read_other_error},

@@ -70,6 +70,19 @@ void read_mlx(LogReader& reader, const Mention& mention) {
     reader.load().name = std::string(word(said->substr(1)).substr(0, 200));
 }
 
+/// "[WARNING] Generating with a model that requires 48000 MB which is close to the maximum recommended size of 49152 MB.":
+/// MB are 2^20 bytes (mlx_lm/generate.py).
+void read_mlx_warning(LogReader& reader, const Mention& mention) {
+    const auto limit = after(mention.rest, "maximum recommended size of ");
+    if (!limit) return;
+    reader.sign(LogRuntime::mlx);
+    reader.evidence(mention);
+    reader.set("weights", size_in(mention.rest), mention.number);
+    reader.set("gpu_total", size_in(*limit), mention.number);
+    reader.note(
+        "MLX warned that the model alone takes nearly all that the GPU should use: slow at first, then it fails");
+}
+
 /// "[metal::malloc] Attempting to allocate 20 bytes which is greater than the maximum allowed buffer size of 10 bytes."
 void read_mlx_limit(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::mlx);
@@ -83,6 +96,16 @@ void read_mlx_limit(LogReader& reader, const Mention& mention) {
     if (const auto limit = size_in(mention.rest)) refusal.limit = Logged{*limit, mention.number};
     reader.load().refusal = refusal;
     reader.failed(FailureStage::per_buffer_limit, mention);
+}
+
+// ---- MLC --------------------------------------------------------------------------------------------------------------
+
+/// "Insufficient GPU memory error: The available single GPU memory is 10240.000 MB, which is less than the sum of model
+/// weight size (12000.0 MB) and temporary buffer size (500.0 MB)."
+void read_mlc(LogReader& reader, const Mention& mention) {
+    if (const auto free = after(mention.rest, "memory is ")) reader.set("free_now", size_in(*free), mention.number);
+    if (const auto size = after(mention.rest, "weight size (")) reader.set("weights", size_in(*size), mention.number);
+    reader.failed(FailureStage::weights, mention);
 }
 
 // ---- KoboldCpp --------------------------------------------------------------------------------------------------------
@@ -188,6 +211,8 @@ constexpr std::array rules{
     Rule{"insufficient system resources", collect_guardrail},
     Rule{"Not enough resources to load the model", read_not_enough},
     Rule{"mlx_lm", read_mlx},
+    Rule{"Generating with a model that requires ", read_mlx_warning},
+    Rule{"Insufficient GPU memory error", read_mlc},
     Rule{"[metal::malloc]", read_sign<LogRuntime::mlx>},
     Rule{"greater than the maximum allowed buffer size of", read_mlx_limit},
     Rule{"KoboldCpp", read_name<LogRuntime::koboldcpp>},

@@ -91,6 +91,42 @@ void read_frame(LogReader& reader, const Mention& mention) {
 
 void read_traceback(LogReader& reader, const Mention&) { reader.take_frame(); }
 
+/// A request that was refused; the frames of the traceback tell what for.
+void fail_with(LogReader& reader, const Mention& mention, const LogRefusal& refusal) {
+    const FailureStage stage = reader.take_frame();
+    Load& load = reader.load();
+    const bool known = stage != FailureStage::none || load.ready;
+    load.refusal = refusal;
+    load.ready = false; // as above
+    reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
+    if (load.failure) load.failure->time_known = known;
+}
+
+/// "Allocation on device 0 would exceed allowed memory. (out of memory)", "Currently allocated : 22.50 GiB", "Requested :
+/// 1.16 GiB", "Device limit : 23.99 GiB", "Free (according to CUDA): 12.62 MiB": of CUDA's own pool, which ComfyUI uses
+/// (c10/cuda/CUDAMallocAsyncAllocator.cpp).
+void read_async_pool(LogReader& reader, const Mention& mention) {
+    const std::string_view text = mention.line;
+    LogRefusal refusal;
+    refusal.line = mention.number;
+    if (const auto id = count(text)) refusal.device = "GPU " + std::to_string(*id);
+    if (const auto bytes = size_after(text, "Requested:")) refusal.bytes = Logged{*bytes, mention.number};
+    reader.set("own", size_after(text, "Currentlyallocated:"), mention.number);
+    reader.set("gpu_total", size_after(text, "Devicelimit:"), mention.number);
+    reader.set("free_now", size_after(text, "Free(accordingtoCUDA):"), mention.number);
+    fail_with(reader, mention, refusal);
+}
+
+void collect_async_pool(LogReader& reader, const Mention& mention) {
+    if (mention.rest.substr(0, 60).find(" would exceed allowed memory") == std::string_view::npos) return;
+    reader.sign(LogRuntime::pytorch);
+    reader.evidence(mention);
+    const std::size_t id = mention.line.size() - mention.rest.size();
+    reader.collect({mention.line, id, mention.rest, mention.number}, read_async_pool);
+}
+
+void read_sign(LogReader& reader, const Mention&) { reader.sign(LogRuntime::pytorch); }
+
 // ---- MPS: PyTorch on a Mac ---------------------------------------------------------------------------------------------
 
 /// "MPS backend out of memory (MPS allocated: 17.50 GB, other allocations: 380.00 MB, max allowed: 18.13 GB). Tried to
@@ -107,12 +143,7 @@ void read_mps(LogReader& reader, const Mention& mention) {
     reader.set("gpu_total", total, mention.number);
     if (allocated) reader.set("own", *allocated + others, mention.number);
     if (allocated && total) reader.set("free_now", *total - std::min(*total, *allocated + others), mention.number);
-    const FailureStage stage = reader.take_frame();
-    Load& load = reader.load();
-    load.refusal = refusal;
-    load.ready = false;
-    reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
-    if (load.failure) load.failure->time_known = stage != FailureStage::none;
+    fail_with(reader, mention, refusal);
 }
 
 void collect_mps(LogReader& reader, const Mention& mention) {
@@ -144,6 +175,16 @@ void read_mps_limit(LogReader& reader, const Mention& mention) {
 void read_does_not_fit(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::pytorch);
     reader.failed(FailureStage::weights, mention);
+}
+
+/// "Not enough memory to handle 4145 prefill tokens.": of text-generation-inference's trial run at its start.
+void read_trial_run(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::pytorch);
+    auto& failure = reader.load().failure;
+    if (!failure) return reader.failed(FailureStage::compute, mention);
+    if (failure->stage != FailureStage::generation || failure->time_known) return;
+    failure->stage = FailureStage::compute;
+    failure->time_known = true;
 }
 
 /// "DefaultCPUAllocator: not enough memory: you tried to allocate 117440512 bytes", and "can't allocate memory: you ...".
@@ -178,6 +219,11 @@ constexpr FailureStage weights = FailureStage::weights, cache = FailureStage::kv
 
 constexpr std::array rules{
     Rule{"out of memory. Tried to", collect_torch},
+    Rule{"Allocation on device ", collect_async_pool},
+    Rule{"torch.distributed", read_sign},
+    Rule{"torch.OutOfMemoryError", read_sign},
+    Rule{"torch.cuda.OutOfMemoryError", read_sign},
+    Rule{"Not enough memory to handle ", read_trial_run},
     Rule{"MPS backend out of memory", collect_mps},
     Rule{"Invalid buffer size: ", read_mps_limit},
     Rule{"modules are dispatched on the CPU or the disk", read_does_not_fit},

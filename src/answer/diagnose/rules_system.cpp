@@ -96,7 +96,14 @@ void read_paging_file(LogReader& reader, const Mention& mention) {
     reader.note("Windows counts memory that is asked for before it is used: a larger paging file helps, too");
 }
 
+/// "MapViewOfFile failed: Not enough memory resources are available to process this command.": Windows' error 8.
+void read_windows_memory(LogReader& reader, const Mention& mention) {
+    reader.load().windows = true;
+    read_oom_killer(reader, mention);
+}
+
 constexpr std::array rules{
+    Rule{"Not enough memory resources are available", read_windows_memory},
     Rule{"oom-kill:", read_kill_record},
     Rule{"Killed process ", read_killed_process},
     Rule{"Kill process ", read_killed_process}, // until 2019
