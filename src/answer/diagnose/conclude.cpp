@@ -342,8 +342,8 @@ Budget budget_of(const Load& load, const Diagnosis& diagnosis) {
     const auto start = budget.free ? budget.free : metal ? budget.total : std::nullopt;
     // What the weights take is not shown on every log, and what they leave is not known then.
     const bool weights_unseen = budget.used > 0 && !budget.free_is_left && !load.sum(BufferKind::weights, false);
-    if (start && !weights_unseen)
-        budget.left = budget.free_is_left ? start->value : start->value - std::min(start->value, budget.used);
+    if (!start || weights_unseen) return budget;
+    budget.left = budget.free_is_left ? start->value : start->value - std::min(start->value, budget.used);
     return budget;
 }
 

@@ -160,9 +160,11 @@ void advise_llama_weights(Advice& advice, const Diagnosis& diagnosis, const Load
     advice.option("split", "2", "several GPUs share the weights");
 }
 
-void advise_llama_cache(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+void advise_llama_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
     advise_context(advice, diagnosis, budget);
-    if (diagnosis.stage != FailureStage::compute || cache_type_is_enough(diagnosis, budget))
+    // A quantized V cache needs flash attention, which builds print a setting of since they have it (April 2024).
+    const bool too_old = load.number("prints_of_2024") && setting_of(diagnosis, "flash_attn").empty();
+    if (!too_old && (diagnosis.stage != FailureStage::compute || cache_type_is_enough(diagnosis, budget)))
         advise_cache_type(advice, diagnosis);
     if (diagnosis.runtime == LogRuntime::ollama && value_of(diagnosis, "n_parallel").value_or(1) > 1)
         advice.option("parallel", "1", "one request at a time: each has a context of its own");

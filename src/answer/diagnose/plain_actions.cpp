@@ -31,13 +31,15 @@ void advise_guardrail(Advice& advice, const Diagnosis& diagnosis, const Budget& 
 
 void advise_weights(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
     if (runs_llama_cpp(diagnosis.runtime)) return advise_llama_weights(advice, diagnosis, load);
-    advice.plain("quant", "a quantized checkpoint (AWQ, GPTQ, FP8) or a smaller model");
+    const bool transformers = diagnosis.runtime == LogRuntime::pytorch && diagnosis.device != "MPS";
+    if (transformers) advice.plain("quant", "weights in 4 bits: a quarter of those in 16 bits", {"load_in_4bit=True"});
+    advice.plain(transformers ? "model" : "quant", "a quantized checkpoint (AWQ, GPTQ, FP8) or a smaller model");
     advice.option("split", "2", "several GPUs share the weights");
 }
 
 void advise_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
     if (is_engine(diagnosis)) return advise_engine_cache(advice, diagnosis, load);
-    advise_llama_cache(advice, diagnosis, budget);
+    advise_llama_cache(advice, diagnosis, load, budget);
 }
 
 void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
