@@ -338,12 +338,14 @@ Budget budget_of(const Load& load, const Diagnosis& diagnosis) {
         budget.most = budget.total ? std::optional(budget.total->value)
                                    : most_of_named(device != nullptr ? device->description : load.gpu);
     }
-    // Metal tells no free memory, but what it may use in all.
-    const auto start = budget.free ? budget.free : metal ? budget.total : std::nullopt;
     // What the weights take is not shown on every log, and what they leave is not known then.
-    const bool weights_unseen = budget.used > 0 && !budget.free_is_left && !load.sum(BufferKind::weights, false);
-    if (!start || weights_unseen) return budget;
-    budget.left = budget.free_is_left ? start->value : start->value - std::min(start->value, budget.used);
+    if (budget.used > 0 && !budget.free_is_left && !load.sum(BufferKind::weights, false)) return budget;
+    if (budget.free_is_left)
+        budget.left = budget.free->value;
+    else if (budget.free)
+        budget.left = budget.free->value - std::min(budget.free->value, budget.used);
+    else if (metal && budget.total) // Metal tells no free memory, but what it may use in all
+        budget.left = budget.total->value - std::min(budget.total->value, budget.used);
     return budget;
 }
 
