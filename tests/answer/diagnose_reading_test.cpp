@@ -78,7 +78,7 @@ TEST_CASE("a driver that is out of resources does not say of which", "[diagnose]
     const Diagnosis found = diagnosis_of(
         "found 1 SYCL devices:\nNative API failed. Native API returns: 40 (UR_RESULT_ERROR_OUT_OF_RESOURCES)\n");
     CHECK_FALSE(found.oom);
-    CHECK(notes(found, "out of resources"));
+    CHECK(notes(found, "often it is memory"));
 }
 
 TEST_CASE("PyTorch on Intel's, Apple's, AMD's and Ascend's devices", "[diagnose]") {

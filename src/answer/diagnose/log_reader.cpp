@@ -167,7 +167,9 @@ void LogReader::finish_load() {
         const FailureStage stage = asker == Asker::graph ? FailureStage::compute
                                    : load.has_context    ? FailureStage::kv_cache
                                                          : FailureStage::weights;
-        failed(stage, {"", 0, "", load.refusal->line});
+        const bool lends = asker == Asker::unknown && load.number("rpc_server");
+        failed(lends ? FailureStage::generation : stage, {"", 0, "", load.refusal->line});
+        if (lends && load.failure) load.failure->time_known = false;
     }
     if (load.retried) load.failure.reset();
 }

@@ -83,11 +83,11 @@ void read_driver_memory(LogReader& reader, const Mention& mention) {
     fail(reader, mention, sycl ? only_device(load, "SYCL") : "");
 }
 
-/// "UR_RESULT_ERROR_OUT_OF_RESOURCES": said of missing memory, and of kernels that are too large as well.
+/// "UR_RESULT_ERROR_OUT_OF_RESOURCES", "-999 (Unknown PI error)": said of missing memory, and of other things as well.
 void read_out_of_resources(LogReader& reader, const Mention& mention) {
     reader.evidence(mention);
-    reader.note("the driver says that it is out of resources: often of memory, but it does not say of which; try a "
-                "smaller context or fewer layers on the GPU");
+    reader.note("the driver's error does not say what it is out of: often it is memory; a smaller context, or fewer "
+                "layers on the GPU, would show");
 }
 
 /// "Exception caught at file:/app/ggml/src/ggml-sycl/ggml-sycl.cpp, line:3000", below the error; "[SYCL]" and
@@ -167,6 +167,7 @@ constexpr std::array rules{
     Rule{"MEM_OBJECT_ALLOCATION_FAILURE", read_driver_memory},
     Rule{"_ERROR_OUT_OF_RESOURCES", read_out_of_resources},
     Rule{"CL_OUT_OF_RESOURCES", read_out_of_resources},
+    Rule{"Unknown PI error", read_out_of_resources},
     Rule{"ggml-sycl", read_sycl_sign},
     Rule{"ggml_sycl", read_sycl_sign},
     Rule{" SYCL devices", read_sycl_sign},

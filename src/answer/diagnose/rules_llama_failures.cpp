@@ -183,6 +183,31 @@ void fail_on_mps(LogReader& reader, const Mention& mention) {
     if (load.failure) load.failure->time_known = false;
 }
 
+/// "tensor token_embd.weight is too large to fit in a Vulkan0 buffer (tensor size: 5368709120, max buffer size: 4294967292)"
+void read_too_large(LogReader& reader, const Mention& mention) {
+    const auto size = after(mention.rest, "tensor size: "), limit = after(mention.rest, "max buffer size: ");
+    if (!size || !limit) return;
+    LogRefusal refusal = refusal_of(mention, before(mention.rest, " buffer"), size_in(*size));
+    refusal.per_buffer_limit = true;
+    refusal.limit = logged(size_in(*limit), mention);
+    reader.sign(LogRuntime::llama_cpp);
+    reader.evidence(mention);
+    reader.refused(std::move(refusal));
+}
+
+/// "ggml_aligned_malloc: insufficient memory (attempted to allocate 29500.00 MB)": the computer's, in MiB.
+void read_aligned(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::llama_cpp);
+    reader.evidence(mention);
+    reader.refused(refusal_of(mention, "CPU", size_in(mention.rest)));
+}
+
+/// A program that lends its device: what a client asks memory for, it does not know.
+void read_rpc_server(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::llama_cpp);
+    reader.set("rpc_server", 1, mention.number);
+}
+
 /// Metal while it computes: "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)".
 void read_metal_insufficient(LogReader& reader, const Mention& mention) {
     const bool mlx = has(mention, "[METAL]");
@@ -275,7 +300,7 @@ void read_out_of_device_memory(LogReader& reader, const Mention& mention) {
 
 /// Fallback: somebody's words for it, where no rule knows more. Of a program that has come up, only an exception counts.
 void read_out_of_memory(LogReader& reader, const Mention& mention) {
-    if (is_pinned(mention)) return;
+    if (is_pinned(mention) || has(mention, "Perhaps out of memory")) return; // a guess of gunicorn's
     reader.evidence(mention);
     const bool exception = has(mention, "RuntimeError: ") || has(mention, "OutOfMemoryError: ");
     const Load& load = reader.load();
@@ -315,6 +340,9 @@ constexpr std::array rules{
     Rule{"exceeds device memory allocation limit", read_buffer_limit},
     Rule{"exceeds device buffer size limit", read_buffer_limit},
     Rule{"is larger than buffer maximum", read_buffer_maximum},
+    Rule{" is too large to fit in a ", read_too_large},
+    Rule{"insufficient memory (attempted to allocate ", read_aligned},
+    Rule{"Starting RPC server", read_rpc_server},
     Rule{"Insufficient Memory (0000", read_metal_insufficient},
     Rule{"Metal Performance Shaders operations", read_metal_shaders},
     Rule{"failed to decode", read_decode_failed},

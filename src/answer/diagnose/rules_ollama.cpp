@@ -182,6 +182,38 @@ void read_too_large(LogReader& reader, const Mention& mention) {
     reader.failed(FailureStage::host, mention, FailureCause::host_memory);
 }
 
+/// What stands before the number that was refused, with the number: sizes end with A where they were had, with F where not.
+std::optional<std::string_view> up_to_refused(std::string_view text) {
+    for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+        const bool digit = text[i - 1] >= '0' && text[i - 1] <= '9';
+        if (text[i] == 'F' && digit && std::string_view(" ]}").find(text[i + 1]) != std::string_view::npos)
+            return text.substr(0, i);
+    }
+    return std::nullopt;
+}
+
+/// "panic: insufficient memory - required allocations: {InputWeights:1A CPU:{...} GPUs:[{Name:CUDA0 ID:.. Weights:[1A 2F]
+/// Cache:[0U] Graph:0U}]}" (Ollama, ml/device.go). Without the panic it tries again with fewer layers.
+void read_no_memory(LogReader& reader, const Mention& mention) {
+    if (mention.line.substr(0, mention.at).find("panic") == std::string_view::npos) return;
+    reader.sign(LogRuntime::ollama);
+    const auto head = up_to_refused(mention.rest);
+    if (!head) return reader.failed(FailureStage::weights, mention);
+    const auto last = [&](std::string_view key) { return head->rfind(key) + 1; }; // 0 where it is missing
+    LogRefusal refusal;
+    refusal.line = mention.number;
+    if (const std::size_t name = last("Name:"); name > 0)
+        refusal.device = std::string(word(head->substr(name + 4)).substr(0, 60));
+    if (const auto bytes = size_in(head->substr(head->find_last_not_of("0123456789") + 1)))
+        refusal.bytes = Logged{*bytes, mention.number};
+    reader.load().refusal = refusal;
+    const std::size_t weights = last("Weights:"), cache = last("Cache:"), graph = last("Graph:");
+    reader.failed(graph > cache && graph > weights ? FailureStage::compute
+                  : cache > weights                ? FailureStage::kv_cache
+                                                   : FailureStage::weights,
+                  mention);
+}
+
 void read_not_recovered(LogReader& reader, const Mention&) {
     reader.sign(LogRuntime::ollama);
     reader.note("\"gpu VRAM usage didn't recover within timeout\" is a warning of Ollama's scheduler, not a failure");
@@ -262,6 +294,7 @@ void read_table_header(LogReader& reader, const Mention& mention) {
 }
 
 constexpr std::array rules{
+    Rule{"insufficient memory - required allocations: ", read_no_memory},
     Rule{"source=memory.go", read_sign},
     Rule{"source=server.go", read_sign},
     Rule{"source=sched.go", read_sign},

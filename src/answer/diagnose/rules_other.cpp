@@ -165,6 +165,30 @@ void read_trt_error(LogReader& reader, const Mention& mention) {
         reader.failed(reader.load().number("weights") ? FailureStage::kv_cache : FailureStage::weights, mention);
 }
 
+/// "Executor creation failed due to insufficient GPU memory.", and below it "The following component could not be created:
+/// KV cache", "Total GPU memory (GiB): 23.50", "Free GPU memory before component creation attempt (GiB): 3.20".
+void read_executor(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::tensorrt_llm);
+    if (!reader.load().failure) reader.failed(FailureStage::weights, mention);
+}
+
+void read_component(LogReader& reader, const Mention& mention) {
+    auto& failure = reader.load().failure;
+    if (!failure) return;
+    const std::string_view what = trimmed(mention.rest);
+    failure->stage = what.find("KV cache") != std::string_view::npos ? FailureStage::kv_cache
+                     : what == "Model"                               ? FailureStage::weights
+                                                                     : FailureStage::compute;
+    failure->time_known = true;
+}
+
+template <const auto& Key>
+void read_gibibytes(LogReader& reader, const Mention& mention) {
+    reader.set(Key, size_in(std::string(word(mention.rest)) + "GiB"), mention.number);
+}
+
+constexpr std::string_view total_key = "gpu_total", free_key = "free_now";
+
 // ---- Operating systems ------------------------------------------------------------------------------------------------
 
 void read_windows(LogReader& reader, const Mention&) { reader.load().windows = true; }
@@ -219,6 +243,10 @@ constexpr std::array rules{
     Rule{"koboldcpp", read_name<LogRuntime::koboldcpp>},
     Rule{"Namespace(", read_kobold_arguments},
     Rule{"[TensorRT-LLM]", read_sign<LogRuntime::tensorrt_llm>},
+    Rule{"Executor creation failed due to insufficient GPU memory", read_executor},
+    Rule{"The following component could not be created: ", read_component},
+    Rule{"Total GPU memory (GiB): ", read_gibibytes<total_key>},
+    Rule{"component creation attempt (GiB): ", read_gibibytes<free_key>},
     Rule{"Loaded engine size: ", read_engine_size},
     Rule{"[MemUsageChange] Allocated ", read_allocated},
     Rule{"max tokens in paged kv cache", read_paged},

@@ -125,6 +125,14 @@ void collect_async_pool(LogReader& reader, const Mention& mention) {
     reader.collect({mention.line, id, mention.rest, mention.number}, read_async_pool);
 }
 
+/// "Allocation is out of device memory on current platform.", Intel's extension of PyTorch.
+void read_out_on_platform(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::pytorch);
+    LogRefusal refusal;
+    refusal.line = mention.number;
+    fail_with(reader, mention, refusal);
+}
+
 void read_sign(LogReader& reader, const Mention&) { reader.sign(LogRuntime::pytorch); }
 
 // ---- MPS: PyTorch on a Mac ---------------------------------------------------------------------------------------------
@@ -220,6 +228,7 @@ constexpr FailureStage weights = FailureStage::weights, cache = FailureStage::kv
 constexpr std::array rules{
     Rule{"out of memory. Tried to", collect_torch},
     Rule{"Allocation on device ", collect_async_pool},
+    Rule{"is out of device memory on current platform", read_out_on_platform},
     Rule{"torch.distributed", read_sign},
     Rule{"torch.OutOfMemoryError", read_sign},
     Rule{"torch.cuda.OutOfMemoryError", read_sign},

@@ -106,7 +106,15 @@ void read_not_enough(LogReader& reader, const Mention& mention) {
     reader.failed(FailureStage::kv_cache, mention);
 }
 
+/// "Prefill out of memory. Try to lower your batch size.", "Decode out of memory. ...": no tokens of the pool were left.
+void read_pool_full(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::sglang);
+    reader.failed(FailureStage::kv_cache, mention, FailureCause::kv_too_large);
+    reader.note("the pool of the cache was full: it holds too few tokens for all that ran at once");
+}
+
 constexpr std::array rules{
+    Rule{"ut of memory. Try to lower your batch size", read_pool_full},
     Rule{"sglang", read_sglang},
     Rule{"mem_fraction_static=", read_sglang_arguments},
     Rule{"Load weight begin.", read_sglang_begin},

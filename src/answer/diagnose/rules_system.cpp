@@ -57,6 +57,25 @@ void read_kill_record(LogReader& reader, const Mention& mention) {
     read_oom_killer(reader, mention);
 }
 
+/// "OOMKilled" of Kubernetes; Docker's `"OOMKilled": false` says the contrary.
+void read_oom_killed(LogReader& reader, const Mention& mention) {
+    if (mention.rest.substr(0, 12).find("false") == std::string_view::npos) read_oom_killer(reader, mention);
+}
+
+/// "systemd-oomd[900]: Killed /user.slice/... due to memory pressure for ...", before the kernel would have to.
+void read_oomd(LogReader& reader, const Mention& mention) {
+    if (mention.rest.find("Killed /") != std::string_view::npos) read_oom_killer(reader, mention);
+}
+
+/// "earlyoom[700]: sending SIGTERM to process 1234 uid 1000 "llama-server": badness 900, VmRSS 30000 MiB"
+void read_earlyoom(LogReader& reader, const Mention& mention) {
+    const auto held = after(mention.rest, "VmRSS ");
+    if (!held) return;
+    if (const auto name = after(mention.rest, "\"")) sign_program(reader, before(*name, "\""));
+    reader.set("own", size_in(*held), mention.number);
+    read_oom_killer(reader, mention);
+}
+
 void read_cannot_allocate(LogReader& reader, const Mention& mention) {
     if (mention.line.find("mlock") != std::string_view::npos)
         return reader.note("mlock was refused: the model is not pinned in RAM, which is no failure");
@@ -109,7 +128,10 @@ constexpr std::array rules{
     Rule{"Kill process ", read_killed_process}, // until 2019
     Rule{"killed by the OOM killer", read_oom_killer},
     Rule{"with result 'oom-kill'", read_oom_killer},
-    Rule{"OOMKilled", read_oom_killer},
+    Rule{"OOMKilled", read_oom_killed},
+    Rule{"systemd-oomd", read_oomd},
+    Rule{"sending SIG", read_earlyoom},
+    Rule{"node running low on memory", read_oom_killer}, // Ray
     Rule{"Cannot allocate memory", read_cannot_allocate},
     Rule{"paging file is too small", read_paging_file},
     Rule{"Killed", read_killed},
@@ -118,6 +140,9 @@ constexpr std::array rules{
     Rule{"exit code 137", read_code_137},
     Rule{"exit status 137", read_code_137},
     Rule{"status=9/KILL", note_kill},
+    Rule{"(SIGKILL)", note_kill},        // PyTorch's launcher
+    Rule{"was sent SIGKILL", note_kill}, // gunicorn
+    Rule{"by signal: Killed", note_kill},
 };
 
 } // namespace

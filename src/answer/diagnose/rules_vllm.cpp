@@ -218,6 +218,15 @@ void read_sampler(LogReader& reader, const Mention& mention) {
     failure->time_known = true;
 }
 
+/// "Error in memory profiling. Initial free memory 20.1 GiB, current free memory 21.4 GiB.": nothing was missing.
+void read_profiling(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::vllm);
+    reader.other_error(mention);
+    reader.note(
+        "another process gave memory of the card back while vLLM measured it: start it again when the card is at "
+        "rest");
+}
+
 void read_ready(LogReader& reader, const Mention& mention) {
     reader.take_frame();
     reader.load().numbers.erase("graph_capture");
@@ -245,6 +254,7 @@ constexpr std::array rules{
     Rule{"current vLLM instance can use", collect_profile},
     Rule{"No available memory for the cache blocks", read_no_blocks},
     Rule{"Free memory on device ", collect_startup},
+    Rule{"Error in memory profiling", read_profiling},
     Rule{"Capturing CUDA graph", read_capture}, // "graphs", and "graph shapes" of version 0
     Rule{"capture_model", read_capture},
     Rule{"_capture_cudagraphs", read_capture},

@@ -1,0 +1,126 @@
+// Words of programs that few logs have, and words that only look like a failure of memory.
+#include "catch.hpp"
+#include "support/log_stream.hpp"
+#include "vramfit/answer/diagnosis.hpp"
+#include "vramfit/base/bytes.hpp"
+
+#include <algorithm>
+
+using namespace vramfit;
+using vramfit::test::log_stream;
+
+namespace {
+
+Diagnosis diagnosis_of(const std::string& log) { return diagnose(log_stream(log), {}); }
+
+/// "runtime stage cause device", "-" for what is not there; "none" where no memory was missing.
+std::string found_in(const std::string& log) {
+    const Diagnosis d = diagnosis_of(log);
+    if (!d.oom) return "none";
+    return std::string(name_of(d.runtime)) + " " + std::string(name_of(d.stage)) + " " + std::string(name_of(d.cause)) +
+           " " + (d.device.empty() ? "-" : d.device);
+}
+
+std::uint64_t figure(const Diagnosis& diagnosis, std::string_view name) {
+    const LogFigure* found = diagnosis.figure(name);
+    return found == nullptr ? 0 : found->value;
+}
+
+bool notes(const Diagnosis& diagnosis, std::string_view part) {
+    return std::ranges::any_of(diagnosis.notes, [&](const std::string& note) { return note.find(part) != note.npos; });
+}
+
+} // namespace
+
+TEST_CASE("who watches over memory says whom it ended", "[diagnose]") {
+    CHECK(found_in("            \"OOMKilled\": true,\n") == "unknown host host_memory -");
+    CHECK(found_in("            \"OOMKilled\": false,\n            \"ExitCode\": 1,\n") == "none");
+    CHECK(found_in("    Last State:  Terminated\n      Reason:    OOMKilled\n") == "unknown host host_memory -");
+    CHECK(found_in(
+              "Jun 01 10:00:00 pc systemd-oomd[900]: Killed /user.slice/user-1000.slice/session-2.scope due to memory "
+              "pressure for /user.slice being 80.00% > 50.00% for > 20s\n") == "unknown host host_memory -");
+    const Diagnosis early = diagnosis_of("Jun 01 10:00:00 pc earlyoom[700]: sending SIGTERM to process 1234 uid 1000 "
+                                         "\"llama-server\": badness 900, VmRSS 30000 MiB\n");
+    CHECK(early.runtime == LogRuntime::llama_cpp);
+    CHECK(early.stage == FailureStage::host);
+    CHECK(figure(early, "own") == 30000 * mib);
+    CHECK(found_in("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n") ==
+          "unknown host host_memory -");
+    // These only guess, or tell a signal
+    for (const std::string& line : {"ERROR: Worker (pid:1234) was sent SIGKILL! Perhaps out of memory?\n",
+                                    "  Signal 9 (SIGKILL) received by PID 4242\n",
+                                    "RuntimeError: DataLoader worker (pid 123) is killed by signal: Killed.\n"}) {
+        CHECK(found_in(line) == "none");
+        CHECK(notes(diagnosis_of(line), "dmesg"));
+    }
+}
+
+TEST_CASE("Ollama's panic names the size that was refused", "[diagnose]") {
+    const std::string head =
+        "panic: insufficient memory - required allocations: {InputWeights:682622976A CPU:{Name:CPU "
+        "UUID: Weights:[0A 0A] Cache:[0A 0A] Graph:0A} GPUs:[{Name:CUDA0 UUID:GPU-3F1 ";
+    const Diagnosis weights = diagnosis_of(head + "Weights:[104857600A 209715200F] Cache:[0U 0U] Graph:0U}]}\n");
+    CHECK(weights.runtime == LogRuntime::ollama);
+    CHECK(weights.stage == FailureStage::weights);
+    CHECK(weights.device == "CUDA0");
+    CHECK(figure(weights, "requested") == 200 * mib);
+    CHECK(found_in(head + "Weights:[104857600A 209715200A] Cache:[1048576A 2097152F] Graph:0U}]}\n") ==
+          "ollama kv_cache kv_too_large CUDA0");
+    CHECK(found_in(head + "Weights:[104857600A 209715200A] Cache:[1048576A 2097152A] Graph:1212612608F}]}\n") ==
+          "ollama compute compute_too_large CUDA0");
+    // It tries again with fewer layers
+    CHECK(found_in("msg=\"insufficient memory - required allocations: {InputWeights:1F}\"\n") == "none");
+}
+
+TEST_CASE("SGLang's pool, TensorRT-LLM's executor", "[diagnose]") {
+    CHECK(
+        found_in("[2025-06-11 03:12:09 TP0] Prefill out of memory. Try to lower your batch size.\nTry to allocate 8192 "
+                 "tokens.\n") == "sglang kv_cache kv_too_large -");
+    CHECK(found_in("RuntimeError: Out of memory. Try to lower your batch size.\n") == "sglang kv_cache kv_too_large -");
+    const std::string executor =
+        "RuntimeError: Executor creation failed due to insufficient GPU memory.\n\nThe following "
+        "component could not be created: ";
+    CHECK(found_in(executor + "Model\n") == "tensorrt-llm weights weights_too_large -");
+    CHECK(found_in(executor + "Sampler\n") == "tensorrt-llm compute compute_too_large -");
+    const Diagnosis cache = diagnosis_of(
+        executor + "Initial KV cache (temporary for KV cache size estimation)\nTotal GPU memory (GiB): 23.50\n"
+                   "Free GPU memory before component creation attempt (GiB): 3.25\n");
+    CHECK(cache.stage == FailureStage::kv_cache);
+    CHECK(figure(cache, "total") == 24064 * mib);
+    CHECK(figure(cache, "free") == 3328 * mib);
+}
+
+TEST_CASE("llama.cpp: a tensor above the limit of a buffer, the computer's memory, a lent device", "[diagnose]") {
+    const Diagnosis tensor = diagnosis_of("ggml_backend_alloc_ctx_tensors_from_buft: tensor token_embd.weight is too "
+                                          "large to fit in a Vulkan0 buffer (tensor "
+                                          "size: 5368709120, max buffer size: 4294967292)\nllama_model_load: error "
+                                          "loading model: unable to allocate Vulkan0 "
+                                          "buffer\n");
+    CHECK(tensor.stage == FailureStage::per_buffer_limit);
+    CHECK(tensor.device == "Vulkan0");
+    CHECK(figure(tensor, "requested") == 5 * gib);
+    CHECK(figure(tensor, "limit") == 4294967292U);
+    const Diagnosis aligned =
+        diagnosis_of("ggml_aligned_malloc: insufficient memory (attempted to allocate 29500.00 MB)\n");
+    CHECK(aligned.cause == FailureCause::host_memory);
+    CHECK(figure(aligned, "requested") == 29500 * mib);
+    const Diagnosis lent = diagnosis_of(
+        "Starting RPC server v3.0.0\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 4096.00 MiB on device 0: "
+        "cudaMalloc failed: out of memory\n");
+    CHECK(lent.stage == FailureStage::generation);
+    CHECK_FALSE(lent.time_known);
+    CHECK(figure(lent, "requested") == 4 * gib);
+}
+
+TEST_CASE("errors that may be of memory, and one that is not", "[diagnose]") {
+    CHECK(found_in("RuntimeError: Allocation is out of device memory on current platform.\n") ==
+          "pytorch generation generation_growth -");
+    const Diagnosis unknown = diagnosis_of("Native API failed. Native API returns: -999 (Unknown PI error)\n");
+    CHECK_FALSE(unknown.oom);
+    CHECK(notes(unknown, "often it is memory"));
+    const Diagnosis measured = diagnosis_of("(EngineCore_DP0 pid=2) ERROR x [core.py:718] AssertionError: Error in "
+                                            "memory profiling. Initial free memory 20.1 "
+                                            "GiB, current free memory 21.4 GiB.\n");
+    CHECK(measured.cause == FailureCause::not_memory);
+    CHECK(notes(measured, "while vLLM measured"));
+}
