@@ -124,3 +124,23 @@ TEST_CASE("errors that may be of memory, and one that is not", "[diagnose]") {
     CHECK(measured.cause == FailureCause::not_memory);
     CHECK(notes(measured, "while vLLM measured"));
 }
+
+TEST_CASE("requests that are too long and weights beside the GPU are told, and are no failures", "[diagnose]") {
+    const std::string up = "main: server is listening on http://127.0.0.1:8080\n";
+    const Diagnosis request =
+        diagnosis_of(up + "slot update_slots: id  0 | task 5 | the request exceeds the available context size, try "
+                          "increasing it\n");
+    CHECK_FALSE(request.oom);
+    CHECK(notes(request, "longer than the context"));
+    CHECK(notes(
+        diagnosis_of("ValueError: This model's maximum context length is 8192 tokens. However, you requested 9000 "
+                     "tokens\n"),
+        "longer than the context"));
+    for (const std::string device : {"meta device", "meta device device"}) {
+        const Diagnosis offloaded = diagnosis_of("WARNING:root:Some parameters are on the " + device +
+                                                 " because they were offloaded to the cpu and disk.\n");
+        CHECK_FALSE(offloaded.oom);
+        CHECK(offloaded.runtime == LogRuntime::pytorch);
+        CHECK(notes(offloaded, "no room"));
+    }
+}

@@ -189,6 +189,16 @@ void read_gibibytes(LogReader& reader, const Mention& mention) {
 
 constexpr std::string_view total_key = "gpu_total", free_key = "free_now";
 
+// ---- Requests ---------------------------------------------------------------------------------------------------------
+
+/// llama.cpp's "the request exceeds the available context size", the engines' "This model's maximum context length is 8192
+/// tokens. However, you requested 9000 tokens".
+void read_too_long(LogReader& reader, const Mention& mention) {
+    reader.evidence(mention);
+    reader.note(
+        "a request was longer than the context that the model runs with: that is a setting, not missing memory");
+}
+
 // ---- Operating systems ------------------------------------------------------------------------------------------------
 
 void read_windows(LogReader& reader, const Mention&) { reader.load().windows = true; }
@@ -242,6 +252,8 @@ constexpr std::array rules{
     Rule{"KoboldCpp", read_name<LogRuntime::koboldcpp>},
     Rule{"koboldcpp", read_name<LogRuntime::koboldcpp>},
     Rule{"Namespace(", read_kobold_arguments},
+    Rule{"exceeds the available context size", read_too_long},
+    Rule{"model's maximum context length is ", read_too_long},
     Rule{"[TensorRT-LLM]", read_sign<LogRuntime::tensorrt_llm>},
     Rule{"Executor creation failed due to insufficient GPU memory", read_executor},
     Rule{"The following component could not be created: ", read_component},

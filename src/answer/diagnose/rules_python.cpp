@@ -133,6 +133,17 @@ void read_out_on_platform(LogReader& reader, const Mention& mention) {
     fail_with(reader, mention, refusal);
 }
 
+/// "Some parameters are on the meta device because they were offloaded to the cpu and disk.", accelerate's; "device
+/// device" until 2024.
+void read_offloaded(LogReader& reader, const Mention& mention) {
+    if (mention.rest.find("offloaded to the") == std::string_view::npos) return;
+    reader.sign(LogRuntime::pytorch);
+    reader.evidence(mention);
+    reader.note(
+        "part of the weights was put into RAM or on the disk, because the GPU has no room for them: no failure, but "
+        "slow");
+}
+
 void read_sign(LogReader& reader, const Mention&) { reader.sign(LogRuntime::pytorch); }
 
 // ---- MPS: PyTorch on a Mac ---------------------------------------------------------------------------------------------
@@ -229,6 +240,7 @@ constexpr std::array rules{
     Rule{"out of memory. Tried to", collect_torch},
     Rule{"Allocation on device ", collect_async_pool},
     Rule{"is out of device memory on current platform", read_out_on_platform},
+    Rule{"are on the meta device", read_offloaded},
     Rule{"torch.distributed", read_sign},
     Rule{"torch.OutOfMemoryError", read_sign},
     Rule{"torch.cuda.OutOfMemoryError", read_sign},
