@@ -144,3 +144,21 @@ TEST_CASE("requests that are too long and weights beside the GPU are told, and a
         CHECK(notes(offloaded, "no room"));
     }
 }
+
+TEST_CASE("a refusal that nothing explains is of what comes next", "[diagnose]") {
+    const std::string load =
+        "load_tensors:      Vulkan0 model buffer size =  4403.49 MiB\nllama_context: n_ctx = 8192\n";
+    const std::string end = "terminate called after throwing an instance of 'vk::OutOfDeviceMemoryError'\n"
+                            "  what():  vk::Device::allocateMemory: ErrorOutOfDeviceMemory\n";
+    CHECK(found_in(load + end) == "llama.cpp kv_cache kv_too_large Vulkan0");
+    CHECK(found_in(load + "llama_kv_cache: Vulkan0 KV buffer size = 1024.00 MiB\n" + end) ==
+          "llama.cpp compute compute_too_large Vulkan0");
+}
+
+TEST_CASE("a worker that was killed, and PyTorch's driver error", "[diagnose]") {
+    const std::string died =
+        "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): ";
+    CHECK(notes(diagnosis_of(died + "{'EngineCore_DP0': -9}\n"), "dmesg"));
+    CHECK_FALSE(notes(diagnosis_of(died + "{'EngineCore_DP0': 1}\n"), "dmesg"));
+    CHECK(found_in("RuntimeError: CUDA driver error: out of memory\n") == "pytorch generation generation_growth -");
+}

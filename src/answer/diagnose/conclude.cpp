@@ -151,12 +151,6 @@ bool has_weights_on(const Load& load, std::string_view device) {
     });
 }
 
-bool has_cache(const Load& load) {
-    return std::ranges::any_of(load.buffers, [](const LogBuffer& buffer) {
-        return buffer.kind == BufferKind::kv_cache || buffer.kind == BufferKind::recurrent_state;
-    });
-}
-
 /// Whether what was asked for was there by the log's own figures, with room to spare: then it does not show what took
 /// it. Only where it shows what lay there before.
 bool would_have_fit(const Load& load, const Diagnosis& diagnosis) {
@@ -168,7 +162,7 @@ bool would_have_fit(const Load& load, const Diagnosis& diagnosis) {
     if (diagnosis.stage == FailureStage::weights) { // other backends ask for several buffers
         if (!diagnosis.device.starts_with("CUDA") && !diagnosis.device.starts_with("ROCm")) return false;
     } else if (!has_weights_on(load, diagnosis.device) ||
-               (diagnosis.stage != FailureStage::kv_cache && !has_cache(load))) {
+               (diagnosis.stage != FailureStage::kv_cache && !load.has_cache())) {
         return false;
     }
     return asked->value + driver_share <= *budget.left;

@@ -50,6 +50,12 @@ std::uint64_t Load::on_device(std::string_view wanted) const {
     return total;
 }
 
+bool Load::has_cache() const {
+    return std::ranges::any_of(buffers, [](const LogBuffer& buffer) {
+        return buffer.kind == BufferKind::kv_cache || buffer.kind == BufferKind::recurrent_state;
+    });
+}
+
 FailureStage stage_of_progress(const Load& load) {
     if (load.ready) return FailureStage::generation;
     if (load.has_context) return FailureStage::compute;

@@ -114,6 +114,7 @@ struct Load {
     OptionalLogged sum(BufferKind kind, bool host) const;
     std::uint64_t on_device(std::string_view wanted) const; ///< all buffers there
     bool has_buffers() const { return !buffers.empty(); }
+    bool has_cache() const; ///< of any kind
     bool failed() const { return failure || other_error; }
 };
 

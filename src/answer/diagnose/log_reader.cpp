@@ -164,9 +164,10 @@ void LogReader::finish_load() {
     Load& load = load_;
     if (!load.failure && load.refusal && !load.ready) { // nothing in the log tells what it was for
         const Asker asker = load.refusal->asker;
-        const FailureStage stage = asker == Asker::graph ? FailureStage::compute
-                                   : load.has_context    ? FailureStage::kv_cache
-                                                         : FailureStage::weights;
+        const FailureStage stage = asker == Asker::graph                         ? FailureStage::compute
+                                   : load.has_cache() && asker != Asker::tensors ? FailureStage::compute
+                                   : load.has_context                            ? FailureStage::kv_cache
+                                                                                 : FailureStage::weights;
         const bool lends = asker == Asker::unknown && load.number("rpc_server");
         failed(lends ? FailureStage::generation : stage, {"", 0, "", load.refusal->line});
         if (lends && load.failure) load.failure->time_known = false;

@@ -5,7 +5,6 @@
 
 #include "vramfit/base/text.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 
@@ -19,10 +18,7 @@ bool has(const Mention& mention, std::string_view text) { return mention.line.fi
 /// A driver hands memory out when it is first written to: the cache fails when it is cleared, behind the line that tells
 /// the context and before the one that tells its size.
 FailureStage stage_of_driver(const Load& load) {
-    const bool cache = std::ranges::any_of(load.buffers, [](const LogBuffer& buffer) {
-        return buffer.kind == BufferKind::kv_cache || buffer.kind == BufferKind::recurrent_state;
-    });
-    if (!load.ready && load.has_context && load.has_buffers() && !cache) return FailureStage::kv_cache;
+    if (!load.ready && load.has_context && load.has_buffers() && !load.has_cache()) return FailureStage::kv_cache;
     return stage_of_progress(load);
 }
 

@@ -333,6 +333,7 @@ constexpr std::array rules{
     Rule{"failed to init clip", read_projector_failed},
     Rule{"CUDA error: ", read_cuda_error},
     Rule{"ROCm error: ", read_cuda_error},
+    Rule{"CUDA driver error: ", read_cuda_error},
     Rule{"HIP error: ", read_cuda_error},
     Rule{"CUDA error 2 at ", read_cuda_error},
     Rule{"current device: ", read_current_device},

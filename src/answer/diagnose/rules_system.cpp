@@ -108,6 +108,12 @@ void read_code_137(LogReader& reader, const Mention& mention) {
     if (!longer) note_kill(reader, mention);
 }
 
+/// "Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': -9}", vLLM's: by
+/// signal 9.
+void read_core_died(LogReader& reader, const Mention& mention) {
+    if (mention.rest.find(": -9") != std::string_view::npos) note_kill(reader, mention);
+}
+
 /// "The paging file is too small for this operation to complete. (os error 1455)"
 void read_paging_file(LogReader& reader, const Mention& mention) {
     reader.load().windows = true;
@@ -140,6 +146,10 @@ constexpr std::array rules{
     Rule{"exit code 137", read_code_137},
     Rule{"exit status 137", read_code_137},
     Rule{"status=9/KILL", note_kill},
+    Rule{"Failed core proc(s): ", read_core_died},
+    Rule{"exit code -9", note_kill},
+    Rule{"exitcode: -9", note_kill},
+    Rule{"exit status -9", note_kill},
     Rule{"(SIGKILL)", note_kill},        // PyTorch's launcher
     Rule{"was sent SIGKILL", note_kill}, // gunicorn
     Rule{"by signal: Killed", note_kill},
