@@ -47,9 +47,9 @@ TEST_CASE("who watches over memory says whom it ended", "[diagnose]") {
     CHECK(found_in("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n") ==
           "unknown host host_memory -");
     // These only guess, or tell a signal
-    for (const std::string& line : {"ERROR: Worker (pid:1234) was sent SIGKILL! Perhaps out of memory?\n",
-                                    "  Signal 9 (SIGKILL) received by PID 4242\n",
-                                    "RuntimeError: DataLoader worker (pid 123) is killed by signal: Killed.\n"}) {
+    for (const char* const line : {"ERROR: Worker (pid:1234) was sent SIGKILL! Perhaps out of memory?\n",
+                                   "  Signal 9 (SIGKILL) received by PID 4242\n",
+                                   "RuntimeError: DataLoader worker (pid 123) is killed by signal: Killed.\n"}) {
         CHECK(found_in(line) == "none");
         CHECK(notes(diagnosis_of(line), "dmesg"));
     }

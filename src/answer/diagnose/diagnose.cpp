@@ -1,6 +1,7 @@
 #include "vramfit/answer/diagnosis.hpp"
 
 #include "actions.hpp"
+#include "arithmetic.hpp"
 #include "conclude.hpp"
 #include "log_reader.hpp"
 #include "log_text.hpp"
@@ -67,7 +68,8 @@ Diagnosis diagnose(const ByteStream& log, const Request& hints) {
     diagnosis.model_guess = subject.shape_of;
     identify_quant(diagnosis, load, hints);
     const Request request = request_of(load, diagnosis, hints, subject);
-    add_sentences(diagnosis, load, request, subject);
+    add_arithmetic(diagnosis, load, request, subject);
+    add_sentences(diagnosis, load, subject);
     add_actions(diagnosis, load, request, subject);
     note_namesakes(diagnosis);
     return diagnosis;

@@ -1,36 +1,19 @@
 #include "sentences.hpp"
 
-#include "engine_actions.hpp"
+#include "advice.hpp"
+#include "figure_text.hpp"
 #include "llama_actions.hpp"
-#include "log_text.hpp"
 #include "spill.hpp"
-#include "tokens_beside.hpp"
 #include "wording.hpp"
 
 #include "vramfit/base/bytes.hpp"
-#include "vramfit/base/error.hpp"
 #include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
-#include "vramfit/model/catalog.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace vramfit {
 namespace {
-
-std::string tokens_text(std::uint64_t n) { return std::to_string(n) + " tokens"; }
-
-std::string size_text(const LogFigure& figure) {
-    return figure.value >= 10 * gib || figure.value % gib == 0 ? format_bytes(figure.value) : format_mib(figure.value);
-}
-
-/// "21.50 GB", as LM Studio has it: powers of ten.
-std::string decimal_gb(std::uint64_t bytes) {
-    char text[32] = {};
-    std::snprintf(text, sizeof text, "%.2f GB", static_cast<double>(bytes) / 1e9);
-    return text;
-}
 
 std::string on_device(const Diagnosis& diagnosis) {
     if (diagnosis.device.empty()) return "the GPU";
@@ -253,93 +236,6 @@ std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
     }
 }
 
-std::string line_text(const LogFigure& figure) {
-    return figure.line == 0 ? "" : " (line " + std::to_string(figure.line) + ")";
-}
-
-void add_budget(Diagnosis& diagnosis, const Load& load) {
-    const Budget budget = budget_of(load, diagnosis);
-    auto& lines = diagnosis.arithmetic;
-    if (const LogFigure* asked = diagnosis.figure("requested"))
-        lines.push_back(load.number("guardrail")
-                            ? "expected by LM Studio: " + decimal_gb(asked->value) + line_text(*asked)
-                            : "asked for: " + format_mib(asked->value) + line_text(*asked));
-    else if (const LogFigure* required = diagnosis.figure("required"))
-        lines.push_back("needed in all, by the runtime: " + format_mib(required->value) + line_text(*required));
-    if (const LogFigure* limit = diagnosis.figure("limit"))
-        lines.push_back("most that one buffer may have: " + format_mib(limit->value) + line_text(*limit));
-    if (const LogFigure* free = diagnosis.figure("free")) {
-        std::string text = (budget.free_is_left ? "free then: " : "free at the start: ") + format_mib(free->value);
-        if (const LogFigure* total = diagnosis.figure("total")) text += " of " + format_mib(total->value);
-        lines.push_back(text + line_text(*free));
-    } else if (const LogFigure* total = diagnosis.figure("total")) {
-        lines.push_back("total: " + format_mib(total->value) + line_text(*total));
-    }
-    if (const LogFigure* after = diagnosis.figure("free_after_weights"))
-        lines.push_back("left by the weights: " + format_mib(after->value) + line_text(*after));
-    if (const LogFigure* slack = diagnosis.figure("slack"); slack != nullptr && slack->value > 0)
-        lines.push_back("reserved by PyTorch and not used: " + format_mib(slack->value) + line_text(*slack));
-    if (!budget.free_is_left && budget.used > 0 && budget.left)
-        lines.push_back("lay there already: " + format_mib(budget.used) + ", left: " + format_mib(*budget.left));
-    if (const LogFigure* own = diagnosis.figure("own"); own != nullptr && budget.host)
-        lines.push_back("held by the program when the system ended it: " + format_mib(own->value) + line_text(*own));
-    if (const LogFigure* missing = diagnosis.figure("kv_missing"))
-        lines.push_back("missing before the cache has anything: " + format_mib(missing->value) + line_text(*missing));
-    if (const LogFigure* others = diagnosis.figure("others"); others != nullptr && others->value >= gib)
-        lines.push_back("held by other processes: " + format_mib(others->value) + line_text(*others));
-}
-
-/// The tokens that vLLM's cache holds, and what those of the whole context would take.
-void add_engine_arithmetic(Diagnosis& diagnosis) {
-    const EngineCache cache = engine_cache_of(diagnosis);
-    const LogFigure* n_ctx = diagnosis.figure("n_ctx");
-    const LogFigure* held = diagnosis.figure("max_ctx");
-    if (!cache.needed || !cache.there || n_ctx == nullptr || held == nullptr || *cache.needed <= *cache.there) return;
-    diagnosis.arithmetic.push_back("the cache's " + format_bytes(*cache.there) + " hold " + tokens_text(held->value) +
-                                   line_text(*held) + "; " + tokens_text(n_ctx->value) + " take " +
-                                   format_bytes(*cache.needed));
-}
-
-/// What a context of that many tokens takes, where the model is known; else an example, so that a number of tokens gets
-/// a size.
-void add_cache_arithmetic(Diagnosis& diagnosis, bool free_is_left, const Request& request, const Subject& subject) {
-    const LogFigure* n_ctx = diagnosis.figure("n_ctx");
-    if (diagnosis.stage != FailureStage::kv_cache || diagnosis.figure("requested") != nullptr) return;
-    if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang)
-        return add_engine_arithmetic(diagnosis);
-    const bool known = subject.known();
-    CacheNeed need;
-    try {
-        if (known) {
-            need = cache_need(request, *subject.estimator);
-        } else {
-            Estimator example(catalog_model("llama3.1-8b"));
-            need = cache_need(request, example);
-        }
-    } catch (const Error&) {
-        return;
-    }
-    if (need.per_token == 0) return;
-    const LogFigure* free = diagnosis.figure("free");
-    std::string text = known ? "" : "for comparison, an 8B model of Llama 3.1's shape: ";
-    text += format_bytes(need.per_token) + " a token";
-    if (n_ctx != nullptr)
-        text += ", " + tokens_text(n_ctx->value) + " = " + format_bytes(need.bytes);
-    else
-        text += ", " + format_bytes(need.bytes) + " for the " + tokens_text(need.n_ctx) + " that it was trained for";
-    diagnosis.arithmetic.push_back(text);
-    if (n_ctx == nullptr) return;
-    if (free != nullptr)
-        diagnosis.arithmetic.push_back("the " + format_bytes(free->value) + " that " +
-                                       (diagnosis.oom ? "were" : "are") + " free" + (known ? " hold" : " would hold") +
-                                       " the cache of at most " + tokens_text(free->value / need.per_token) +
-                                       ", were nothing else put there: weights and compute buffer need room, too");
-    if (!known) return;
-    const bool fits = free_is_left && free != nullptr && need.bytes <= free->value;
-    if (fits && diagnosis.cause == FailureCause::kv_too_large) diagnosis.cause = FailureCause::other_process;
-    diagnosis.figures.push_back({"requested", need.bytes, 0, true}); // moves the others
-}
-
 void add_notes(Diagnosis& diagnosis, const Load& load) {
     auto& notes = diagnosis.notes;
     const LogFigure* n_ctx = diagnosis.figure("n_ctx");
@@ -374,18 +270,15 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
 
 } // namespace
 
-void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& request, const Subject& subject) {
-    diagnosis.summary = summary_of(diagnosis, load);
-    if (diagnosis.oom) {
-        add_budget(diagnosis, load);
-        add_cache_arithmetic(diagnosis, budget_of(load, diagnosis).free_is_left, request, subject);
-        const LogFigure* free = diagnosis.figure("free");
-        if (diagnosis.figure("requested") != nullptr)
-            diagnosis.summary = summary_of(diagnosis, load); // the cache has got its size
-        else if (diagnosis.stage == FailureStage::kv_cache && diagnosis.cause == FailureCause::kv_too_large &&
-                 runs_llama_cpp(diagnosis.runtime) && !subject.known() && free != nullptr && free->value >= 4 * gib)
-            diagnosis.summary = unknown_cache_sentence(diagnosis, budget_of(load, diagnosis), free->value);
-    }
+void add_sentences(Diagnosis& diagnosis, const Load& load, const Subject& subject) {
+    const Budget budget = budget_of(load, diagnosis);
+    const LogFigure* free = diagnosis.figure("free");
+    const bool unknown_cache = diagnosis.oom && diagnosis.figure("requested") == nullptr && !subject.known() &&
+                               diagnosis.stage == FailureStage::kv_cache &&
+                               diagnosis.cause == FailureCause::kv_too_large && runs_llama_cpp(diagnosis.runtime);
+    diagnosis.summary = unknown_cache && free != nullptr && free->value >= 4 * gib
+                            ? unknown_cache_sentence(diagnosis, budget, free->value)
+                            : summary_of(diagnosis, load);
     add_notes(diagnosis, load);
     for (std::string& note : diagnosis.notes) note = note.substr(0, 300);
 }

@@ -5,7 +5,7 @@
 
 namespace vramfit {
 
-/// Puts the diagnosis into words: `summary`, `arithmetic` and the notes about what is often taken for the cause.
-void add_sentences(Diagnosis& diagnosis, const Load& load, const Request& request, const Subject& subject);
+/// Puts the diagnosis into words: `summary`, and the notes about what is often taken for the cause.
+void add_sentences(Diagnosis& diagnosis, const Load& load, const Subject& subject);
 
 } // namespace vramfit
