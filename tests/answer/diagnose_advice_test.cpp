@@ -228,3 +228,11 @@ TEST_CASE("a Mac's memory is known by what its GPU may use", "[diagnose]") {
     }
     CHECK(found("12000.00").actions[1].flags.empty()); // of no Mac
 }
+
+TEST_CASE("flags of a program that nobody knows are said to be llama.cpp's", "[diagnose]") {
+    constexpr std::string_view note = "the flags are llama.cpp's";
+    const Diagnosis unknown = diagnosis_of("Error: DriverError(CUDA_ERROR_OUT_OF_MEMORY, \"out of memory\")\n");
+    CHECK(unknown.oom);
+    CHECK(any_has(unknown.notes, note));
+    CHECK_FALSE(any_has(diagnosis_of("llama_new_context_with_model: failed to allocate KV cache\n").notes, note));
+}

@@ -45,6 +45,13 @@ void note_namesakes(Diagnosis& diagnosis) {
                                   enumerated(ids));
 }
 
+/// Where nobody knows which program it was, most are llama.cpp underneath.
+void note_borrowed_flags(Diagnosis& diagnosis) {
+    const bool flags = std::ranges::any_of(diagnosis.actions, [](const auto& action) { return !action.flags.empty(); });
+    if (diagnosis.runtime == LogRuntime::unknown && flags)
+        diagnosis.notes.emplace_back("the log does not show which program wrote it: the flags are llama.cpp's");
+}
+
 } // namespace
 
 const LogFigure* Diagnosis::figure(std::string_view name) const {
@@ -72,6 +79,7 @@ Diagnosis diagnose(const ByteStream& log, const Request& hints) {
     add_sentences(diagnosis, load, subject);
     add_actions(diagnosis, load, request, subject);
     note_namesakes(diagnosis);
+    note_borrowed_flags(diagnosis);
     return diagnosis;
 }
 
