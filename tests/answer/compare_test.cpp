@@ -110,3 +110,12 @@ TEST_CASE("where nothing can be compared, why not", "[diagnose]") {
     CHECK(nothing.figures.empty());
     CHECK(nothing.reason == "the log shows no buffers of llama.cpp to compare with");
 }
+
+TEST_CASE("Windows that cache the whole context are seen in the log", "[diagnose]") {
+    std::string text = log_text_of("13_server_gemma3_12b_32k.log");
+    const std::size_t at = text.find("llama_kv_cache_iswa: creating non-SWA");
+    REQUIRE(at != std::string::npos);
+    text.insert(at, "llama_kv_cache_iswa: using full-size SWA cache (ref: https://github.com)\n");
+    // 48 layers of 8 heads of 256 elements: 8 KiB a token for K and V in f16, 12 GiB for 32768 tokens.
+    CHECK(figure_of(compare(log_stream(text), {}), "kv_cache", "CUDA0").predicted == 12'884'901'888);
+}

@@ -134,3 +134,22 @@ TEST_CASE("more than was free lies there: some systems swap or spill instead of 
         mac.replace(at, 5, "Metal");
     CHECK(any_has(diagnosis_of(mac).notes, "macOS compresses and swaps"));
 }
+
+TEST_CASE("an engine's actions of several flags are confirmed, too", "[diagnose]") {
+    Request hints;
+    hints.model = "llama3.1-8b";
+    hints.gpus = {"24GiB"};
+    const Diagnosis found = diagnosis_of(
+        "INFO 06-01 10:00:00 [api_server.py:1043] vLLM API server version 0.9.0\n"
+        "ValueError: To serve at least one request with the models's max seq len (131072), (16.00 GiB KV cache is "
+        "needed, which is larger than the available KV cache memory (3.00 GiB). Based on the available memory, the "
+        "estimated maximum model length is 24576. Try increasing `gpu_memory_utilization` or decreasing "
+        "`max_model_len` when initializing the engine.\n",
+        hints);
+    // 15 GiB of weights; 128 KiB a token in 16 bits, 64 KiB in 8: 3 GiB either way, of 22 that vLLM takes.
+    REQUIRE(found.actions.size() == 2);
+    CHECK(found.actions[0].flags == Flags{"--max-model-len", "24576"});
+    CHECK(found.actions[0].verdict == Verdict::fit);
+    CHECK(found.actions[1].flags == Flags{"--kv-cache-dtype", "fp8", "--max-model-len", "49152"});
+    CHECK(found.actions[1].verdict == Verdict::fit);
+}

@@ -65,3 +65,46 @@ TEST_CASE("Builds before --fit have no such flag") {
     CHECK(find_runtime("llama.cpp").can_set("fit"));
     CHECK_FALSE(find_runtime_version("llama.cpp", "b6325").can_set("fit"));
 }
+
+namespace {
+
+Diagnosis diagnosis_of(LogRuntime runtime, std::uint64_t n_parallel) {
+    Diagnosis diagnosis;
+    diagnosis.runtime = runtime;
+    diagnosis.figures = {{"n_parallel", n_parallel, 1, false}};
+    return diagnosis;
+}
+
+} // namespace
+
+TEST_CASE("A suggested context is that of the slots which are suggested with it") {
+    // Four requests of 8192 tokens each; Ollama counts the tokens of one.
+    const Diagnosis ollama = diagnosis_of(LogRuntime::ollama, 4);
+    Suggestion suggestion;
+    suggestion.set = {{"parallel", std::uint64_t{1}}, {"n_ctx", std::uint64_t{8192}}};
+    CHECK(flags_of(ollama, suggestion) == Flags{"OLLAMA_NUM_PARALLEL=1", "OLLAMA_CONTEXT_LENGTH=8192"});
+    suggestion.set = {{"n_ctx", std::uint64_t{16384}}};
+    CHECK(flags_of(ollama, suggestion) == Flags{"OLLAMA_CONTEXT_LENGTH=4096"});
+}
+
+TEST_CASE("What a runtime cannot be told is not suggested in part") {
+    Suggestion suggestion; // one cache for all slots
+    suggestion.set = {{"kv_unified", true}, {"n_ctx", std::uint64_t{8192}}};
+    CHECK(flags_of(diagnosis_of(LogRuntime::ollama, 4), suggestion).empty());
+    CHECK(flags_of(diagnosis_of(LogRuntime::lmstudio, 4), suggestion) ==
+          Flags{"Unified KV Cache on", "--context-length", "8192"});
+}
+
+TEST_CASE("A suggestion's switches and types are one setting to some runtimes") {
+    Suggestion suggestion;
+    suggestion.set = {
+        {"cache_type_k", std::string("q8_0")}, {"cache_type_v", std::string("q8_0")}, {"flash_attn", true}};
+    CHECK(flags_of(diagnosis_of(LogRuntime::ollama, 1), suggestion) ==
+          Flags{"OLLAMA_FLASH_ATTENTION=1", "OLLAMA_KV_CACHE_TYPE=q8_0"});
+    CHECK(flags_of(diagnosis_of(LogRuntime::lmstudio, 1), suggestion) ==
+          Flags{"K Cache Quantization Type q8_0", "V Cache Quantization Type q8_0", "Flash Attention on"});
+    suggestion.set = {{"mmproj_offload", false}};
+    CHECK(flags_of(diagnosis_of(LogRuntime::koboldcpp, 1), suggestion) == Flags{"--mmprojcpu"});
+    suggestion.set = {{"quant", std::string("Q4_K_S")}};
+    CHECK(flags_of(diagnosis_of(LogRuntime::ollama, 1), suggestion).empty());
+}

@@ -1,62 +1,24 @@
 #include "actions.hpp"
 
-#include "log_text.hpp"
 #include "plain_actions.hpp"
 #include "tokens_beside.hpp"
 #include "wording.hpp"
 
+#include "answer/deployment/command_reader.hpp"
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/error.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace vramfit {
 namespace {
 
 constexpr std::size_t most_actions = 2;
 
-std::string value_text(const SettingValue& value) {
-    if (const auto* number = std::get_if<std::uint64_t>(&value)) return std::to_string(*number);
-    if (const auto* text = std::get_if<std::string>(&value)) return *text;
-    return std::get<bool>(value) ? "true" : "false";
-}
-
-std::string set_value(const Suggestion& suggestion, std::string_view name) {
-    for (const auto& [key, value] : suggestion.set) {
-        if (key == name) return value_text(value);
-    }
-    return "";
-}
-
-/// A suggestion of the estimator in the words of another runtime; without flags where that has no such setting.
-std::vector<std::string> translated(const Suggestion& suggestion, const Diagnosis& diagnosis) {
-    static constexpr std::array settings{
-        std::pair("ctx", "n_ctx"),
-        std::pair("cache_type", "cache_type_k"),
-        std::pair("parallel", "parallel"),
-        std::pair("ubatch", "n_ubatch"),
-        std::pair("gpu_layers", "gpu_layers"),
-        std::pair("n_cpu_moe", "n_cpu_moe"),
-        std::pair("flash_attn", "flash_attn"),
-    };
-    std::vector<std::string> flags;
-    for (const auto& [kind, setting] : settings) {
-        const std::string value = set_value(suggestion, setting);
-        if (value.empty()) continue;
-        const bool context = setting == std::string_view("n_ctx");
-        const auto words = context ? context_flags(diagnosis, log_text::count(value).value_or(0))
-                                   : flags_of(diagnosis.runtime, kind, value);
-        const bool said = words.size() == 1 && std::ranges::find(flags, words.front()) != flags.end();
-        if (!said) flags.insert(flags.end(), words.begin(), words.end());
-    }
-    return flags;
-}
-
 DiagnosisAction action_of(const Suggestion& suggestion, const Diagnosis& diagnosis) {
     DiagnosisAction action{suggestion.kind, suggestion.summary, suggestion.flags, suggestion.verdict};
     if (diagnosis.runtime != LogRuntime::llama_cpp && diagnosis.runtime != LogRuntime::unknown)
-        action.flags = translated(suggestion, diagnosis);
+        action.flags = flags_of(diagnosis, suggestion);
     return action;
 }
 
@@ -141,31 +103,32 @@ bool add_beside(Diagnosis& diagnosis, const Budget& budget, const Request& reque
     return true;
 }
 
-/// An action as a change of the question, where it is one that the estimator understands.
-bool apply(Request& request, const DiagnosisAction& action) {
-    if (action.flags.empty()) return false;
-    const std::string& value = action.flags.back();
-    const auto number = log_text::number(value.substr(value.find('=') + 1));
-    if (!number || *number <= 0) return false;
-    if (action.kind == "ctx" && action.flags.front() != "max_new_tokens=256")
-        request.n_ctx = static_cast<std::uint64_t>(*number);
-    else if (action.kind == "utilization" && *number <= 1)
-        request.memory_share = *number;
-    else if (action.kind == "split" && request.gpus.size() == 1)
-        request.gpus.assign(static_cast<std::size_t>(*number), std::string(request.gpus.front()));
-    else
-        return false;
-    return true;
+/// An action as a change of the question, where it is one that the estimator understands: its flags are read as those of
+/// any command are.
+bool apply(Request& request, const DiagnosisAction& action, const CommandTable& table) {
+    if (action.flags.empty() || !action.flags.front().starts_with('-')) return false; // a variable, or words
+    RuntimeCommand command;
+    command.table = &table;
+    command.program = &table.programs.front();
+    command.arguments = action.flags;
+    std::vector<SettingText> said;
+    for (ReadSetting& setting : read_arguments(command, "", Mistakes::pass_over).settings)
+        said.push_back(std::move(setting.said));
+    apply_settings(request, said);
+    const std::uint64_t n_gpus = request.tensor_parallel.value_or(1);
+    if (n_gpus > 1 && request.gpus.size() == 1) request.gpus.assign(n_gpus, std::string(request.gpus.front()));
+    return !said.empty();
 }
 
 /// What the estimator says of the actions for an engine that reads checkpoints. It has its say where it knows of the
 /// failure, too.
 void confirm_for_engine(Diagnosis& diagnosis, const Request& request, Estimator& estimator) {
+    const auto table = command_table_of(request.runtime);
     const Answer failed = answer(request, estimator);
-    if (failed.verdict != Verdict::oom) return;
+    if (failed.verdict != Verdict::oom || !table) return;
     for (DiagnosisAction& action : diagnosis.actions) {
         Request changed = request;
-        if (!apply(changed, action)) continue;
+        if (!apply(changed, action, *table)) continue;
         const Verdict verdict = answer(changed, estimator).verdict;
         if (verdict == Verdict::fit || verdict == Verdict::tight) action.verdict = verdict;
     }

@@ -172,7 +172,7 @@ Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& 
         request.kv_unified = unified == "true" || unified == "1" || unified == "on";
     fill_types(request, load);
     fill_old_defaults(request, load);
-    if (option_text(load, "swa-full") == "on") request.swa_full = true;
+    if (option_text(load, "swa-full") == "on" || load.number("swa_full")) request.swa_full = true;
     if (load.has_keys && !load.imatrix) request.imatrix = false;
     fill_devices(request, load);
     fill_placement(request, load);

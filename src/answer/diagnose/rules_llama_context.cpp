@@ -169,6 +169,11 @@ void read_projector_size(LogReader& reader, const Mention& mention) {
     reader.set_once("projector", size_in(mention.rest), mention.number);
 }
 
+/// "using full-size SWA cache": asked for, or KoboldCpp's default, and that of programs that use llama.cpp as a library.
+void read_whole_windows(LogReader& reader, const Mention& mention) {
+    if (reader.load().part == LoadPart::model) reader.set("swa_full", 1, mention.number);
+}
+
 void read_fit_begins(LogReader& reader, const Mention&) { reader.fit_pass(true); }
 void read_fit_ends(LogReader& reader, const Mention&) { reader.fit_pass(false); }
 
@@ -306,6 +311,7 @@ constexpr std::array rules{
     Rule{"is set to auto, using n_parallel = ", read_auto_slots},
     Rule{"Flash Attention was auto, set to ", read_auto_flash},
     Rule{"enabling flash_attn since it is required", read_needed_flash},
+    Rule{"using full-size SWA cache", read_whole_windows},
     Rule{"load_hparams: model size:", read_projector_size},
     Rule{"memory usage of mmproj is ", read_projector_size},
     Rule{"fitting params to device memory", read_fit_begins},

@@ -4,8 +4,11 @@
 #include "vramfit/memory/runtime.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <optional>
 #include <utility>
+#include <variant>
 
 namespace vramfit {
 namespace {
@@ -45,6 +48,7 @@ Said settings_of(const RuntimeProfile& profile, std::string_view kind, const std
     if (kind == "cache_type" && engine) return {{"cache_dtype", cache_dtype(*profile.serving, value)}};
     if (kind == "cache_type") return {{"cache_type_k", value}, {"cache_type_v", value}};
     if (kind == "ubatch") return {{engine ? "n_batch" : "n_ubatch", value}};
+    if (kind == "kv_unified") return {{kind, ""}};
     if (kind == "mmproj") return {{"no_mmproj", ""}};
     if (kind == "fit") return {{"fit", "on"}};
     if (kind == "split" && engine) return {{"tensor_parallel", value}};
@@ -79,6 +83,43 @@ bool had_flash_attention_off(LogRuntime runtime) {
     return runtime == LogRuntime::ollama || runtime == LogRuntime::koboldcpp;
 }
 
+/// A context of `n_ctx` tokens in all, for so many slots.
+Words context_of_slots(LogRuntime runtime, std::uint64_t n_ctx, std::uint64_t slots) {
+    const bool each = runtime == LogRuntime::ollama && slots > 1;
+    return flags_of(runtime, "ctx", std::to_string(each ? n_ctx / slots : n_ctx));
+}
+
+// ---- suggestions of the estimator -------------------------------------------------------------------------------------
+
+std::string text_of(const SettingValue& value) {
+    if (const auto* number = std::get_if<std::uint64_t>(&value)) return std::to_string(*number);
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
+    return std::get<bool>(value) ? "on" : "";
+}
+
+/// Another model or card, and what is asked for today and is to be left out.
+bool is_no_option(std::string_view name) {
+    static constexpr std::array names{"quant", "model", "gpu", "draft", "swa_full", "split_mode"};
+    return std::ranges::find(names, name) != names.end();
+}
+
+std::string_view kind_of(std::string_view name) {
+    if (name == "cache_type_k" || name == "cache_type_v") return "cache_type"; // suggested for both at once
+    if (name == "n_ubatch") return "ubatch";
+    return name == "mmproj_offload" ? "mmproj" : name;
+}
+
+/// The context that is suggested, for the slots that are suggested with it or those of the log.
+Words suggested_context(const Diagnosis& diagnosis, const Suggestion& suggestion) {
+    const auto set = [&](std::string_view name) -> std::optional<std::uint64_t> {
+        const auto found = std::ranges::find(suggestion.set, name, [](const auto& item) { return item.first; });
+        return found == suggestion.set.end() ? std::nullopt : std::optional(std::get<std::uint64_t>(found->second));
+    };
+    const std::uint64_t n_ctx = set("n_ctx").value_or(0);
+    const auto slots = set("parallel");
+    return slots ? context_of_slots(diagnosis.runtime, n_ctx, *slots) : context_flags(diagnosis, n_ctx);
+}
+
 } // namespace
 
 std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std::string_view value) {
@@ -101,8 +142,19 @@ std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std
 
 std::vector<std::string> context_flags(const Diagnosis& diagnosis, std::uint64_t n_ctx) {
     const LogFigure* parallel = diagnosis.figure("n_parallel");
-    const bool each = diagnosis.runtime == LogRuntime::ollama && parallel != nullptr && parallel->value > 1;
-    return flags_of(diagnosis.runtime, "ctx", std::to_string(each ? n_ctx / parallel->value : n_ctx));
+    return context_of_slots(diagnosis.runtime, n_ctx, parallel == nullptr ? 1 : parallel->value);
+}
+
+std::vector<std::string> flags_of(const Diagnosis& diagnosis, const Suggestion& suggestion) {
+    Words flags;
+    for (const auto& [name, value] : suggestion.set) {
+        if (is_no_option(name)) continue;
+        const Words words = name == "n_ctx" ? suggested_context(diagnosis, suggestion)
+                                            : flags_of(diagnosis.runtime, kind_of(name), text_of(value));
+        if (words.empty()) return {};
+        add(flags, words);
+    }
+    return flags;
 }
 
 std::string_view engine_of(LogRuntime runtime) { return runs_llama_cpp(runtime) ? "" : profile_of(runtime); }

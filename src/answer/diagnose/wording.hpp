@@ -2,6 +2,7 @@
 
 #include "vramfit/answer/diagnosis.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,10 @@ std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std
 
 /// The same of a context of `n_ctx` tokens in all: Ollama counts those of one of its parallel requests.
 std::vector<std::string> context_flags(const Diagnosis& diagnosis, std::uint64_t n_ctx);
+
+/// What the estimator suggests in the words of the log's runtime. Empty where that lacks one of the settings, and for
+/// another model or card, which is no option of a running program.
+std::vector<std::string> flags_of(const Diagnosis& diagnosis, const Suggestion& suggestion);
 
 /// Which runtimes run llama.cpp's own memory code, so that the estimator speaks for them.
 bool runs_llama_cpp(LogRuntime runtime);
