@@ -72,3 +72,34 @@ TEST_CASE("The first flag behind the program counts, too") {
         CHECK(found.figure("n_ctx")->value == 131072);
     }
 }
+
+TEST_CASE("A command names the model where the load does not") {
+    const std::string command = "$ ./llama-server -m /models/Llama-3.1-8B-Instruct-Q4_K_M.gguf -c 131072\n";
+    const std::string error = "llama_init_from_model: failed to initialize the context: failed to allocate buffer for "
+                              "kv cache\n";
+    const Diagnosis found = diagnose(log_stream(command + error), {});
+    CHECK(found.model_name == "Llama-3.1-8B-Instruct-Q4_K_M.gguf");
+    CHECK(found.model_line == 1);
+    CHECK(found.model_id == "llama3.1-8b");
+    CHECK(found.quant == "Q4_K_M");
+    REQUIRE(found.figure("requested") != nullptr);
+    CHECK(found.figure("requested")->value == 17'179'869'184); // 131072 tokens of 128 KiB
+    const std::string loader = "llama_model_loader: loaded meta data with 29 key-value pairs and 292 tensors from "
+                               "other.gguf (version GGUF V3 (latest))\n";
+    CHECK(diagnose(log_stream(command + loader + error), {}).model_name == "other.gguf");
+    CHECK(diagnose(log_stream("run llama-server -m x.gguf\n" + error), {}).model_name.empty()); // only spoken of
+}
+
+TEST_CASE("Where everything fits by the estimator, the unknown context or another process is the reason") {
+    Request hints;
+    hints.model = "llama3.1-8b";
+    hints.quant = "q4_k_m";
+    hints.gpus = {"24GB"};
+    const Diagnosis found = diagnose(log_stream("llama_new_context_with_model: failed to allocate KV cache\n"), hints);
+    REQUIRE_FALSE(found.actions.empty());
+    CHECK(found.actions[0].kind == "ctx");
+    bool noted = false;
+    for (const std::string& note : found.notes)
+        noted = noted || note.find("does not show the context that failed") == 8;
+    CHECK(noted);
+}

@@ -61,6 +61,8 @@ bool add_confirmed(Diagnosis& diagnosis, const Request& request, Estimator& esti
         // The log does not show the context that failed: the largest that fits has been looked for.
         diagnosis.actions.push_back({"ctx", "the largest context that fits",
                                      context_flags(diagnosis, answered.settings.n_ctx), answered.verdict});
+        diagnosis.notes.emplace_back("the log does not show the context that failed: where it was no longer than that, "
+                                     "something else holds memory there (nvidia-smi, rocm-smi)");
     }
     for (const Suggestion& suggestion : answered.suggestions) {
         DiagnosisAction action = action_of(suggestion, diagnosis);

@@ -34,6 +34,14 @@ void apply_hints(Load& load, const Request& hints) {
     if (hints.n_ctx && *hints.n_ctx > 0) load.numbers["n_ctx"] = {*hints.n_ctx, 0};
 }
 
+/// Where the log does not show what was loaded, the command says it. Ollama's files have no names.
+void name_by_command(Load& load) {
+    const std::string said = option_text(load, "model");
+    if (!load.path.empty() || !load.name.empty() || log_text::file_name(said).starts_with("sha256")) return;
+    load.path = said;
+    load.path_seen = {said, load.options_line};
+}
+
 /// Drivers print one name for cards of several sizes: which one it is, a person must say.
 void note_namesakes(Diagnosis& diagnosis) {
     if (std::ranges::find(diagnosis.missing, "--gpu") == diagnosis.missing.end() || diagnosis.gpu.empty()) return;
@@ -65,6 +73,7 @@ Diagnosis diagnose(const ByteStream& log, const Request& hints) {
     if (facts.n_bytes == 0) throw Error("the log is empty; give the output of the program that failed");
     const Load* decisive = &decisive_load(facts);
     Load load = without_impossible(*decisive);
+    name_by_command(load);
     apply_hints(load, hints);
     Diagnosis diagnosis = conclude(facts, load);
     if (facts.last->ready && decisive != &*facts.last)

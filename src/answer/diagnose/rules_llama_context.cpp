@@ -255,8 +255,8 @@ std::string_view command_of(const Mention& mention) {
 template <const auto& Runtime>
 void read_command(LogReader& reader, const Mention& mention) {
     CommandOptions options = command_options(Runtime, command_of(mention));
-    options.erase("model"); // the load prints it, and it says nothing of a program that is only spoken of
-    if (options.empty()) return;
+    const bool model_alone = options.size() == 1 && options.contains("model");
+    if (options.empty() || model_alone) return; // somebody speaks of the program
     if (is_typed(mention.line, mention.at)) reader.new_process(mention.number);
     reader.load().options = std::move(options);
     reader.load().options_line = mention.number;
