@@ -236,3 +236,48 @@ TEST_CASE("flags of a program that nobody knows are said to be llama.cpp's", "[d
     CHECK(any_has(unknown.notes, note));
     CHECK_FALSE(any_has(diagnosis_of("llama_new_context_with_model: failed to allocate KV cache\n").notes, note));
 }
+
+TEST_CASE("a container's driver does not know what the process holds; PyTorch does", "[diagnose]") {
+    const Diagnosis found = diagnosis_of(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 79.10 "
+        "GiB of which 19.88 MiB is free. Including non-PyTorch memory, this process has 0 bytes memory in use. Of the "
+        "allocated memory 77.32 GiB is allocated by PyTorch, with 108.00 MiB allocated in private pools (e.g., CUDA "
+        "Graphs), and 350.95 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory\n");
+    CHECK(found.cause == FailureCause::generation_growth);
+}
+
+TEST_CASE("a retry without pipelining that goes on is no failure", "[diagnose]") {
+    const Diagnosis found = diagnosis_of(
+        "1.06.520.077 E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 51748.72 MiB on device 1: cudaMalloc "
+        "failed: out of memory\n1.06.520.084 E ggml_gallocr_reserve_n_impl: failed to allocate CUDA1 buffer of size "
+        "54262464512\n1.06.520.086 E graph_reserve: failed to allocate compute buffers\n1.06.520.107 W sched_reserve: "
+        "compute buffer allocation failed, retrying without pipeline parallelism\n1.07.304.130 I srv    load_model: "
+        "initializing, n_slots = 1, n_ctx_slot = 50176, kv_unified = 'false'\n");
+    CHECK_FALSE(found.oom);
+    CHECK(any_has(found.notes, "memory was refused once, and the runtime went on without it"));
+}
+
+TEST_CASE("vLLM's sampler fails in its dummy run", "[diagnose]") {
+    const Diagnosis found = diagnosis_of(
+        "(VllmWorker rank=1 pid=7) ERROR 05-10 [multiproc_executor.py:470]   File \"/opt/site-packages/vllm/v1/worker/"
+        "gpu_model_runner.py\", line 1544, in _dummy_sampler_run\n(VllmWorker rank=1 pid=7) ERROR 05-10 "
+        "[multiproc_executor.py:470] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 594.00 MiB. GPU 1 "
+        "has a total capacity of 47.41 GiB of which 382.00 MiB is free. Including non-PyTorch memory, this process has "
+        "47.03 GiB memory in use. Of the allocated memory 45.10 GiB is allocated by PyTorch, and 210.11 MiB is "
+        "reserved "
+        "by PyTorch but unallocated.\n");
+    CHECK(flags_of(found) == std::vector<Flags>{{"--max-num-seqs", "64"}, {"--gpu-memory-utilization", "0.85"}});
+}
+
+TEST_CASE("where some layers are in RAM already, one more makes room", "[diagnose]") {
+    const Diagnosis found = diagnosis_of(
+        "  - CUDA0   : NVIDIA GeForce RTX 3090 (24576 MiB, 23859 MiB free)\n"
+        "llama_model_loader: loaded meta data with 29 key-value pairs and 292 tensors from x.gguf (version GGUF V3 "
+        "(latest))\nload_tensors: offloaded 5/62 layers to GPU\nload_tensors: CUDA0 model buffer size = 22437.99 MiB\n"
+        "llama_context: n_ctx = 2048\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 3214.00 MiB on device 0: "
+        "cudaMalloc failed: out of memory\nllama_init_from_model: failed to initialize the context: failed to allocate "
+        "buffer for kv cache\n");
+    // 3214 - (23859 - 22438) MiB are missing, and a layer takes 22438 / 5
+    REQUIRE(found.actions.size() == 2);
+    CHECK(found.actions[1].flags == Flags{"-ngl", "4"});
+}

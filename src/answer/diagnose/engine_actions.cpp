@@ -211,7 +211,7 @@ void advise_engine_start(Advice& advice, const Diagnosis& diagnosis, const Load&
         if (graphs) advice.option("utilization", share, std::string(why));
         if (graphs) advise_smaller_graphs(advice, diagnosis, load);
         advise_fewer_sequences(advice, diagnosis);
-        if (value_of(diagnosis, "max_num_seqs")) advice.option("utilization", share, std::string(why));
+        if (load.number("sampler")) advice.option("utilization", share, std::string(why));
         advice.option("ubatch", "2048", "smaller steps of a prompt: less activation memory");
         return;
     }

@@ -93,6 +93,19 @@ void advise_layers(Advice& advice, const Diagnosis& diagnosis, const Load& load)
     advice.option("gpu_layers", std::to_string(*layers / 2), std::move(summary));
 }
 
+/// Where some layers are in RAM already, as many more as what is missing takes.
+void advise_fewer_layers(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+    const auto layers = value_of(diagnosis, "gpu_layers"), all = value_of(diagnosis, "gpu_layers_of");
+    const std::uint64_t missing = missing_of(diagnosis, budget);
+    if (!layers || !all || *layers == 0 || *layers >= *all || missing == 0 || budget.n_devices > 1) return;
+    const std::uint64_t each = (budget.used - std::min(budget.used, budget.cache)) / *layers;
+    if (each == 0) return;
+    const std::uint64_t fewer = (missing + each - 1) / each;
+    if (fewer >= *layers) return;
+    advice.option("gpu_layers", std::to_string(*layers - fewer),
+                  "fewer layers on the GPU: each takes about " + format_mib(each));
+}
+
 /// Smaller physical batches, as far down as the buffer's share of them needs it; nothing where none is small enough.
 void advise_ubatch(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
     const auto asked = value_of(diagnosis, "requested");
@@ -162,6 +175,7 @@ void advise_llama_weights(Advice& advice, const Diagnosis& diagnosis, const Load
 
 void advise_llama_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
     advise_context(advice, diagnosis, budget);
+    advise_fewer_layers(advice, diagnosis, budget);
     // A quantized V cache needs flash attention, which builds print a setting of since they have it (April 2024).
     const bool too_old = load.number("prints_of_2024") && setting_of(diagnosis, "flash_attn").empty();
     if (!too_old && (diagnosis.stage != FailureStage::compute || cache_type_is_enough(diagnosis, budget)))
@@ -177,6 +191,7 @@ void advise_llama_compute(Advice& advice, const Diagnosis& diagnosis, const Budg
         advice.option("flash_attn", "on",
                       "flash attention: no buffer that grows with the square of the batch and context");
     advise_ubatch(advice, diagnosis, budget);
+    advise_fewer_layers(advice, diagnosis, budget);
     advise_context(advice, diagnosis, budget);
     if (cache_type_is_enough(diagnosis, budget)) advise_cache_type(advice, diagnosis);
     advice.plain("quant", "a smaller quantization, or a smaller model, leaves more for the rest");

@@ -253,6 +253,7 @@ void read_retry(LogReader& reader, const Mention&) {
     Load& load = reader.load();
     load.failure.reset();
     load.refusal.reset();
+    load.numbers.erase("generic");
     load.survived = true;
 }
 

@@ -48,7 +48,9 @@ void read_torch(LogReader& reader, const Mention& mention) {
         slack = *reserved - *taken;
     auto own = size_after(text, "thisprocesshas");
     if (!own) own = reserved;
-    if (!own && allocated) own = *allocated + slack.value_or(0);
+    // In a container the driver may not know whose memory is whose: "this process has 0 bytes memory in use".
+    const bool unseen = own && allocated && *own < *allocated;
+    if (unseen || (!own && allocated)) own = *allocated + slack.value_or(0);
     set("free_now", free);
     set("gpu_total", total);
     set("own", own);
@@ -56,7 +58,7 @@ void read_torch(LogReader& reader, const Mention& mention) {
     const bool graphs = reader.load().number("graph_capture") && !reader.load().ready;
     if (!graphs) set("slack", slack);
     if (allocated) set("allocated", allocated);
-    if (total && free && own && *free + *own <= *total) set("others", *total - *free - *own);
+    if (!unseen && total && free && own && *free + *own <= *total) set("others", *total - *free - *own);
     FailureStage stage = reader.take_frame();
     if (graphs && (stage == FailureStage::none || stage == FailureStage::generation)) stage = FailureStage::compute;
     Load& load = reader.load();
@@ -259,7 +261,6 @@ constexpr std::array rules{
     Rule{"profile_run", read_frame<compute, 4>},
     Rule{"determine_num_available_blocks", read_frame<compute, 4>},
     Rule{"determine_available_memory", read_frame<compute, 4>},
-    Rule{"_dummy_sampler_run", read_frame<compute, 5>},
     Rule{"init_cuda_graphs", read_frame<compute, 4>},
     Rule{"create_weights", read_frame<weights, 3>},
     Rule{"load_weights", read_frame<weights, 3>},

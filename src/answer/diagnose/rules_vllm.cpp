@@ -233,7 +233,15 @@ void read_ready(LogReader& reader, const Mention& mention) {
     reader.ready(mention.number);
 }
 
+/// A frame of the same step's traceback.
+void read_sampler_frame(LogReader& reader, const Mention& mention) {
+    if (mention.line.find("File \"") == std::string_view::npos) return;
+    reader.frame(6, FailureStage::compute);
+    reader.set("sampler", 1, mention.number);
+}
+
 constexpr std::array rules{
+    Rule{"_dummy_sampler_run", read_sampler_frame},
     Rule{"EngineCore", read_vllm},
     Rule{"VllmWorker", read_vllm},
     Rule{"/vllm/", read_vllm_path},
