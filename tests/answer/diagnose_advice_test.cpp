@@ -281,3 +281,33 @@ TEST_CASE("where some layers are in RAM already, one more makes room", "[diagnos
     REQUIRE(found.actions.size() == 2);
     CHECK(found.actions[1].flags == Flags{"-ngl", "4"});
 }
+
+TEST_CASE("LM Studio's own estimate is a figure", "[diagnose]") {
+    const Diagnosis found = diagnosis_of(
+        "[2026-07-23 10:21:52.880] [error] [LM Studio] Model load size estimate with raw num offload layers 'max' and "
+        "context length '8192':\n  Model: 14.87 GB\n  Context: 936.03 MB\n  Total: 15.81 GB\n"
+        "[2026-07-23 10:21:54.243] [error] [LMSInternal][Client=LM Studio][Endpoint=loadModel] Error in channel "
+        "handler: Error: error loading model: unable to allocate Vulkan0 buffer\n");
+    CHECK(found.runtime == LogRuntime::lmstudio);
+    REQUIRE(found.figure("required") != nullptr);
+    CHECK(found.figure("required")->value / 10'000'000 == 1581);
+    REQUIRE(found.figure("n_ctx") != nullptr);
+    CHECK(found.figure("n_ctx")->value == 8192);
+}
+
+TEST_CASE("a pool of kernels is nothing of the weights; Ollama is told of layers", "[diagnose]") {
+    const std::string layers = "msg=\"offloaded 25/25 layers to GPU\"\n";
+    const Diagnosis pool = diagnosis_of("time=2025-08-13T16:54:35.163+02:00 level=INFO source=ggml.go:393 " + layers +
+                                        "ROCm error: out of memory\n  current device: 0, in function alloc at "
+                                        "ggml-cuda.cu:420\n  ggml_cuda_device_malloc(&ptr, look_ahead_size, device)\n");
+    CHECK(pool.stage == FailureStage::generation);
+    CHECK_FALSE(pool.time_known);
+    CHECK(pool.device == "ROCm0");
+    const Diagnosis weights =
+        diagnosis_of("time=2025-08-13T16:54:35.163+02:00 level=INFO source=ggml.go:393 " + layers +
+                     "Error: llama runner process has terminated: error loading model: unable to "
+                     "allocate backend buffer\n");
+    CHECK(weights.stage == FailureStage::weights);
+    REQUIRE(weights.actions.size() == 2);
+    CHECK(weights.actions[1].flags == Flags{"/set parameter num_gpu 12"}); // half of them
+}

@@ -78,7 +78,8 @@ bool has_fit(const Diagnosis& diagnosis, const Load& load) {
 void advise_layers(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
     auto layers = value_of(diagnosis, "gpu_layers_of");
     if (const auto blocks = load.number("n_layer"); !layers && blocks) layers = blocks->value;
-    if (!layers || *layers < 2) return;
+    if (!layers || *layers < 2)
+        return advice.option("gpu_layers", "N", "N layers on the GPU, fewer than the model has; the rest in RAM");
     auto all = value_of(diagnosis, "requested"), room = value_of(diagnosis, "free");
     if (!all) all = value_of(diagnosis, "required");
     if (!room) room = value_of(diagnosis, "total");
@@ -163,7 +164,7 @@ void advise_context(Advice& advice, const Diagnosis& diagnosis, const Budget& bu
 
 void advise_llama_weights(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
     advice.plain("quant", "a smaller quantization of the same model");
-    const bool fit = has_fit(diagnosis, load);
+    const bool fit = has_fit(diagnosis, load) && !flags_of(diagnosis.runtime, "fit", "").empty();
     const auto asked = value_of(diagnosis, "requested"), free = value_of(diagnosis, "free");
     const bool counted = asked && free && *asked > *free && diagnosis.figure("gpu_layers_of");
     if ((diagnosis.stage == FailureStage::weights && counted) || !fit)

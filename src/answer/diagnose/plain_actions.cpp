@@ -39,6 +39,8 @@ void advise_weights(Advice& advice, const Diagnosis& diagnosis, const Load& load
 
 void advise_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
     if (is_engine(diagnosis)) return advise_engine_cache(advice, diagnosis, load);
+    if (diagnosis.runtime == LogRuntime::pytorch) // a program of many: each has names of its own
+        advice.plain("ctx", "in the program's settings, a shorter context (max_seq_len) or a cache of fewer bits");
     advise_llama_cache(advice, diagnosis, load, budget);
 }
 

@@ -144,6 +144,10 @@ void read_current_device(LogReader& reader, const Mention& mention) {
     if (!failure || !device || *device > 1000 || mention.number - failure->line > 3) return;
     const bool rocm = failure->text.find("ROCm") != std::string::npos;
     if (failure->refusal.device.empty()) failure->refusal.device = (rocm ? "ROCm" : "CUDA") + std::to_string(*device);
+    // The pool of what is computed, which no weights come from (ggml-cuda.cu).
+    if (failure->stage != FailureStage::weights || mention.rest.find("in function alloc") == mention.rest.npos) return;
+    failure->stage = FailureStage::generation;
+    failure->time_known = false;
 }
 
 /// "ggml_vulkan: Device memory allocation of size 4563402752 failed."

@@ -54,6 +54,26 @@ void collect_guardrail(LogReader& reader, const Mention& mention) {
     reader.collect(mention, read_guardrail);
 }
 
+/// "Model load size estimate with raw num offload layers 'max' and context length '8192':", "Model: 14.87 GB", "Context:
+/// 936.03 MB", "Total: 15.81 GB" on lines of their own: what LM Studio expects, in powers of ten.
+void read_load_estimate(LogReader& reader, const Mention& mention) {
+    const std::string_view text = mention.line;
+    if (const auto n = after(text, "contextlength'")) reader.set("n_ctx", count(*n), mention.number);
+    const auto set = [&](std::string_view key, std::string_view mark) {
+        const auto said = after(text, mark);
+        const auto bytes = said ? size_in(*said) : std::nullopt;
+        const bool giga = said && said->find("GB") < 10;
+        if (bytes && giga) reader.set(key, decimal_bytes(*bytes), mention.number);
+    };
+    set("estimate_weights", "':Model:");
+    set("estimate_required", "Total:");
+}
+
+void collect_load_estimate(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::lmstudio);
+    reader.collect(mention, read_load_estimate);
+}
+
 void read_not_enough(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::lmstudio);
     reader.set("guardrail", 1, mention.number);
@@ -243,6 +263,7 @@ constexpr std::array rules{
     Rule{"lmstudio", read_name<LogRuntime::lmstudio>},
     Rule{"lms load", read_sign<LogRuntime::lmstudio>},
     Rule{"insufficient system resources", collect_guardrail},
+    Rule{"Model load size estimate with ", collect_load_estimate},
     Rule{"Not enough resources to load the model", read_not_enough},
     Rule{"mlx_lm", read_mlx},
     Rule{"Generating with a model that requires ", read_mlx_warning},

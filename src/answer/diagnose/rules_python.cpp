@@ -271,6 +271,8 @@ constexpr std::array rules{
     Rule{"in convert", read_frame<weights, 2>},
     Rule{"generation/utils.py", read_frame<generation, 4>},
     Rule{"cache_utils.py", read_frame<generation, 5>},
+    Rule{"exllamav2/cache.py", read_frame<cache, 5>},
+    Rule{"exllamav3/cache", read_frame<cache, 5>},
     Rule{".backward(", read_frame<compute, 4>},
     Rule{"optimizer.step(", read_frame<compute, 4>},
     Rule{"execute_model", read_frame<generation, 2>},
