@@ -72,6 +72,14 @@ TEST_CASE("Ollama's panic names the size that was refused", "[diagnose]") {
     CHECK(found_in("msg=\"insufficient memory - required allocations: {InputWeights:1F}\"\n") == "none");
 }
 
+TEST_CASE("Ollama of 2023 only suspects that memory is missing", "[diagnose]") {
+    const Diagnosis found =
+        diagnosis_of("Error: llama runner exited, you may not have enough available memory to run this model\n");
+    CHECK_FALSE(found.oom);
+    CHECK(found.runtime == LogRuntime::ollama);
+    CHECK(found.summary.find("suspects memory") != std::string::npos);
+}
+
 TEST_CASE("SGLang's pool, TensorRT-LLM's executor", "[diagnose]") {
     CHECK(
         found_in("[2025-06-11 03:12:09 TP0] Prefill out of memory. Try to lower your batch size.\nTry to allocate 8192 "

@@ -336,6 +336,7 @@ constexpr std::array rules{
     Rule{"process has terminated: ", read_terminated},
     Rule{"process no longer running", read_terminated},
     Rule{"due to resource limitations", read_resource_limits},
+    Rule{"you may not have enough available memory to run", read_resource_limits}, // 2023
     Rule{"PROCESSOR", read_table_header},
     Rule{"0% GPU", read_table_row},
     Rule{"0% CPU", read_table_row},
