@@ -145,7 +145,8 @@ void read_current_device(LogReader& reader, const Mention& mention) {
     const bool rocm = failure->text.find("ROCm") != std::string::npos;
     if (failure->refusal.device.empty()) failure->refusal.device = (rocm ? "ROCm" : "CUDA") + std::to_string(*device);
     // The pool of what is computed, which no weights come from (ggml-cuda.cu).
-    if (failure->stage != FailureStage::weights || mention.rest.find("in function alloc") == mention.rest.npos) return;
+    if (failure->stage != FailureStage::weights || mention.rest.find("in function alloc") == std::string_view::npos)
+        return;
     failure->stage = FailureStage::generation;
     failure->time_known = false;
 }
