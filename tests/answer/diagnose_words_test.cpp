@@ -80,6 +80,22 @@ TEST_CASE("Ollama of 2023 only suspects that memory is missing", "[diagnose]") {
     CHECK(found.summary.find("suspects memory") != std::string::npos);
 }
 
+TEST_CASE("an error that is told twice, codes that are left out, Vulkan's older words", "[diagnose]") {
+    const Diagnosis twice = diagnosis_of(
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 24289.03 MiB on device 0: cudaMalloc failed: out of "
+        "memory\nllama_model_load: error loading model: unable to allocate backend buffer\n  what():  unable to "
+        "allocate backend buffer\n");
+    CHECK(twice.device == "CUDA0");
+    CHECK(figure(twice, "requested") / mib == 24289);
+    CHECK(
+        found_in("libc++abi: terminating due to uncaught exception of type std::runtime_error: [METAL] Command buffer "
+                 "execution failed: Insufficient Memory\n") == "mlx generation generation_growth -");
+    const Diagnosis vulkan = diagnosis_of("ggml_vulkan: Memory allocation of size 638668800 failed.\n");
+    CHECK(vulkan.oom);
+    CHECK(vulkan.device == "Vulkan0");
+    CHECK(figure(vulkan, "requested") == 638'668'800);
+}
+
 TEST_CASE("SGLang's pool, TensorRT-LLM's executor", "[diagnose]") {
     CHECK(
         found_in("[2025-06-11 03:12:09 TP0] Prefill out of memory. Try to lower your batch size.\nTry to allocate 8192 "

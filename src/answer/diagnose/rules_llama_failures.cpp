@@ -81,6 +81,7 @@ void read_failed_to_allocate(LogReader& reader, const Mention& mention) {
 void read_unable(LogReader& reader, const Mention& mention) {
     if (mention.rest.substr(0, 80).find("buffer") == std::string_view::npos) return;
     Load& load = reader.load();
+    if (load.failure && has(mention, "what():")) return; // the same error, uncaught
     if (!load.refusal) load.refusal = refusal_of(mention, "", std::nullopt);
     const std::string_view name = trimmed(before(mention.rest, " buffer"));
     if (load.refusal->device.empty() && name != "backend" && name.size() < 60) load.refusal->device = std::string(name);
@@ -344,6 +345,7 @@ constexpr std::array rules{
     Rule{"CUDA error 2 at ", read_cuda_error},
     Rule{"current device: ", read_current_device},
     Rule{"Device memory allocation of size ", read_vulkan},
+    Rule{"ggml_vulkan: Memory allocation of size ", read_vulkan}, // 2024
     Rule{"exceeds device memory allocation limit", read_buffer_limit},
     Rule{"exceeds device buffer size limit", read_buffer_limit},
     Rule{"is larger than buffer maximum", read_buffer_maximum},
@@ -351,6 +353,7 @@ constexpr std::array rules{
     Rule{"insufficient memory (attempted to allocate ", read_aligned},
     Rule{"Starting RPC server", read_rpc_server},
     Rule{"Insufficient Memory (0000", read_metal_insufficient},
+    Rule{"execution failed: Insufficient Memory", read_metal_insufficient}, // some leave the code out
     Rule{"Metal Performance Shaders operations", read_metal_shaders},
     Rule{"failed to decode", read_decode_failed},
     Rule{"failed to compute graph", read_decode_failed},
