@@ -96,6 +96,18 @@ TEST_CASE("an error that is told twice, codes that are left out, Vulkan's older 
     CHECK(figure(vulkan, "requested") == 638'668'800);
 }
 
+TEST_CASE("a file that is only called a model has its folder's name", "[diagnose]") {
+    const auto from = [](const std::string& path) {
+        return diagnosis_of(
+            "llama_model_loader: loaded meta data with 29 key-value pairs and 292 tensors from " + path +
+            " (version GGUF V3 (latest))\nllama_init_from_model: failed to allocate buffer for kv cache\n");
+    };
+    CHECK(from("/data/models/Qwen3-4B-Q4_K_M/model.gguf").model_name == "Qwen3-4B-Q4_K_M");
+    CHECK(from("/data/models/Qwen3-4B-Q4_K_M/model.gguf").quant == "Q4_K_M");
+    CHECK(from("model.gguf").model_name == "model.gguf");
+    CHECK(from("/model.gguf").model_name == "model.gguf");
+}
+
 TEST_CASE("SGLang's pool, TensorRT-LLM's executor", "[diagnose]") {
     CHECK(
         found_in("[2025-06-11 03:12:09 TP0] Prefill out of memory. Try to lower your batch size.\nTry to allocate 8192 "

@@ -61,8 +61,10 @@ bool add_confirmed(Diagnosis& diagnosis, const Request& request, Estimator& esti
         // The log does not show the context that failed: the largest that fits has been looked for.
         diagnosis.actions.push_back({"ctx", "the largest context that fits",
                                      context_flags(diagnosis, answered.settings.n_ctx), answered.verdict});
-        diagnosis.notes.emplace_back("the log does not show the context that failed: where it was no longer than that, "
-                                     "something else holds memory there (nvidia-smi, rocm-smi)");
+        if (diagnosis.figure("requested") == nullptr) // else its size may speak of a longer one
+            diagnosis.notes.emplace_back(
+                "the log does not show the context that failed: where it was no longer than that, "
+                "something else holds memory there (nvidia-smi, rocm-smi)");
     }
     for (const Suggestion& suggestion : answered.suggestions) {
         DiagnosisAction action = action_of(suggestion, diagnosis);

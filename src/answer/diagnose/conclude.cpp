@@ -258,7 +258,7 @@ std::string format_of_name(std::string_view name) {
 
 /// The file's name says most; a blob of Ollama's says nothing.
 void put_model_name(Diagnosis& diagnosis, const Load& load) {
-    const std::string_view file = log_text::file_name(load.path);
+    const std::string_view file = log_text::model_file_name(load.path);
     const bool blob = file.starts_with("sha256") || file.empty();
     const bool by_name = blob && !load.name.empty();
     diagnosis.model_name = by_name ? load.name : std::string(file);

@@ -262,4 +262,11 @@ bool is_frame_of(std::string_view line, std::size_t at, std::string_view rest,
 
 std::string_view file_name(std::string_view path) { return path.substr(path.find_last_of("/\\") + 1); }
 
+std::string_view model_file_name(std::string_view path) {
+    const std::string_view file = file_name(path);
+    const std::string_view folder = path.substr(0, path.size() - file.size());
+    const bool nameless = file == "model.gguf" && folder.size() > 1;
+    return nameless ? file_name(folder.substr(0, folder.size() - 1)) : file;
+}
+
 } // namespace vramfit::log_text

@@ -70,4 +70,7 @@ bool is_frame_of(std::string_view line, std::size_t at, std::string_view rest,
 /// The file's name in a path of any system.
 std::string_view file_name(std::string_view path);
 
+/// The same of a model's file; where it is called "model.gguf", as Jan's are, the folder has the name.
+std::string_view model_file_name(std::string_view path);
+
 } // namespace vramfit::log_text

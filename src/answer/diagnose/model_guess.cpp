@@ -61,7 +61,7 @@ std::string guess_by_shape(const Load& load) {
 } // namespace
 
 ModelGuess guess_model(const Load& load) {
-    for (const std::string& name : {load.name, std::string(log_text::file_name(load.path)), load.path}) {
+    for (const std::string& name : {load.name, std::string(log_text::model_file_name(load.path)), load.path}) {
         if (name.empty() || name.size() > 200) continue;
         const ModelName parts = take_apart(name);
         for (const std::string& spelling : parts.spellings) {

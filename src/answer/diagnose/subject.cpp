@@ -29,7 +29,7 @@ Subject named_subject(const Request& hints) {
 
 ModelMetadata metadata_of(const Load& load) {
     ModelMetadata metadata;
-    metadata.name = load.name.empty() ? std::string(log_text::file_name(load.path)) : load.name;
+    metadata.name = load.name.empty() ? std::string(log_text::model_file_name(load.path)) : load.name;
     metadata.architecture = load.arch;
     metadata.hparams = load.hparams;
     if (const auto n = load.number("n_tensors")) metadata.n_tensors = n->value;
@@ -47,7 +47,7 @@ void check_hints(const Request& hints) {
 void identify_quant(Diagnosis& diagnosis, const Load& load, const Request& hints) {
     if (hints.quant) diagnosis.quant = *hints.quant, diagnosis.quant_line = 0;
     if (!diagnosis.quant.empty()) return;
-    std::string_view file = log_text::file_name(load.path);
+    std::string_view file = log_text::model_file_name(load.path);
     if (file.ends_with(".gguf")) file.remove_suffix(5);
     if (const std::size_t part = file.find("-00001-of-"); part != std::string_view::npos) file = file.substr(0, part);
     diagnosis.quant = file_type_of_name(file);
