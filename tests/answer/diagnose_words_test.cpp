@@ -106,6 +106,9 @@ TEST_CASE("a file that is only called a model has its folder's name", "[diagnose
     CHECK(from("/data/models/Qwen3-4B-Q4_K_M/model.gguf").quant == "Q4_K_M");
     CHECK(from("model.gguf").model_name == "model.gguf");
     CHECK(from("/model.gguf").model_name == "model.gguf");
+    CHECK(from("/home/jo/model.gguf").model_name == "model.gguf"); // the folder is a person's
+    CHECK(from("C:\\Users\\jo\\model.gguf").model_name == "model.gguf");
+    CHECK(from("Qwen3-4B/model.gguf").model_name == "Qwen3-4B");
 }
 
 TEST_CASE("SGLang's pool, TensorRT-LLM's executor", "[diagnose]") {

@@ -264,9 +264,13 @@ std::string_view file_name(std::string_view path) { return path.substr(path.find
 
 std::string_view model_file_name(std::string_view path) {
     const std::string_view file = file_name(path);
-    const std::string_view folder = path.substr(0, path.size() - file.size());
-    const bool nameless = file == "model.gguf" && folder.size() > 1;
-    return nameless ? file_name(folder.substr(0, folder.size() - 1)) : file;
+    if (file != "model.gguf" || file.size() + 1 >= path.size()) return file;
+    const std::string_view folder = path.substr(0, path.size() - file.size() - 1);
+    const std::string_view name = file_name(folder);
+    const std::string_view above =
+        file_name(folder.substr(0, std::max(folder.size() - name.size(), std::size_t{1}) - 1));
+    const bool is_user = above == "home" || above == "Users"; // whose name is nobody's business
+    return is_user || name.empty() ? file : name;
 }
 
 } // namespace vramfit::log_text
