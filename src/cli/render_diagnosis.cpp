@@ -181,6 +181,7 @@ std::string render_diagnosis_json(const Diagnosis& diagnosis) {
                  {"oom", diagnosis.oom},
                  {"runtime", name_of(diagnosis.runtime)},
                  {"stage", name_of(diagnosis.stage)},
+                 {"time_known", diagnosis.time_known},
                  {"device", text_or_none(diagnosis.device)},
                  {"cause", name_of(diagnosis.cause)},
                  {"summary", diagnosis.summary},

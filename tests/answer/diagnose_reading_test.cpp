@@ -1,33 +1,22 @@
 // Messages of drivers, engines and systems: what is read from them of runtime, stage, device, time and figures.
 #include "catch.hpp"
-#include "support/log_stream.hpp"
+#include "support/diagnosed.hpp"
 #include "vramfit/answer/diagnosis.hpp"
 #include "vramfit/base/bytes.hpp"
 
 #include <algorithm>
 
 using namespace vramfit;
-using vramfit::test::log_stream;
+using namespace vramfit::test;
 
 namespace {
 
-Diagnosis diagnosis_of(const std::string& log) { return diagnose(log_stream(log), {}); }
-
 /// "runtime stage cause device", "-" for what is not there, "?" behind the stage where its time is not known.
-std::string found_in(const std::string& log) {
+std::string timed(const std::string& log) {
     const Diagnosis d = diagnosis_of(log);
     if (!d.oom) return "none";
     return std::string(name_of(d.runtime)) + " " + std::string(name_of(d.stage)) + (d.time_known ? " " : "? ") +
            std::string(name_of(d.cause)) + " " + (d.device.empty() ? "-" : d.device);
-}
-
-std::uint64_t figure(const Diagnosis& diagnosis, std::string_view name) {
-    const LogFigure* found = diagnosis.figure(name);
-    return found == nullptr ? 0 : found->value;
-}
-
-bool notes(const Diagnosis& diagnosis, std::string_view part) {
-    return std::ranges::any_of(diagnosis.notes, [&](const std::string& note) { return note.find(part) != note.npos; });
 }
 
 const std::string sycl_error = "Native API failed. Native API returns: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)\n"
@@ -37,22 +26,22 @@ const std::string ready = "main: server is listening on http://127.0.0.1:8080\n"
 } // namespace
 
 TEST_CASE("SYCL: the driver's error is one of memory, and tells by where it stands what it was for", "[diagnose]") {
-    CHECK(found_in("Level-Zero error: 0x70000004 ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY\n" + sycl_error) ==
+    CHECK(timed("Level-Zero error: 0x70000004 ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY\n" + sycl_error) ==
           "llama.cpp generation? generation_growth SYCL0");
     const std::string weights = "found 1 SYCL devices:\nload_tensors: offloaded 33/33 layers to GPU\n"
                                 "load_tensors:        SYCL0 model buffer size =  7605.33 MiB\n";
     const std::string context = weights + "llama_context: n_ctx         = 131072\n";
-    CHECK(found_in(context + sycl_error) == "llama.cpp kv_cache kv_too_large SYCL0");
-    CHECK(found_in(context + "llama_kv_cache:      SYCL0 KV buffer size =  4096.00 MiB\n" + sycl_error) ==
+    CHECK(timed(context + sycl_error) == "llama.cpp kv_cache kv_too_large SYCL0");
+    CHECK(timed(context + "llama_kv_cache:      SYCL0 KV buffer size =  4096.00 MiB\n" + sycl_error) ==
           "llama.cpp compute compute_too_large SYCL0");
-    CHECK(found_in(context + ready + sycl_error) == "llama.cpp generation generation_growth SYCL0");
-    CHECK(found_in(context + "level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)\n") ==
+    CHECK(timed(context + ready + sycl_error) == "llama.cpp generation generation_growth SYCL0");
+    CHECK(timed(context + "level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)\n") ==
           "llama.cpp kv_cache kv_too_large SYCL0");
     // Of two cards the message does not tell which
-    CHECK(found_in(weights + "load_tensors:        SYCL1 model buffer size =  7605.33 MiB\n" + sycl_error) ==
+    CHECK(timed(weights + "load_tensors:        SYCL1 model buffer size =  7605.33 MiB\n" + sycl_error) ==
           "llama.cpp weights weights_too_large -");
-    CHECK(found_in("llama_context: n_ctx = 8192\nload_tensors: SYCL0 model buffer size = 100.00 MiB\n"
-                   "Native API failed. Native API returns: -6 (PI_ERROR_OUT_OF_HOST_MEMORY)\n") ==
+    CHECK(timed("llama_context: n_ctx = 8192\nload_tensors: SYCL0 model buffer size = 100.00 MiB\n"
+                "Native API failed. Native API returns: -6 (PI_ERROR_OUT_OF_HOST_MEMORY)\n") ==
           "llama.cpp kv_cache kv_too_large SYCL0");
 }
 
@@ -82,23 +71,19 @@ TEST_CASE("a driver that is out of resources does not say of which", "[diagnose]
 }
 
 TEST_CASE("PyTorch on Intel's, Apple's, AMD's and Ascend's devices", "[diagnose]") {
-    CHECK(
-        found_in("RuntimeError: Native API failed. Native API returns: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)\n") ==
-        "pytorch generation? generation_growth -");
-    CHECK(found_in("RuntimeError: HIP error: out of memory\n") == "pytorch generation? generation_growth -");
-    CHECK(
-        found_in("torch.OutOfMemoryError: XPU out of memory. Tried to allocate 1.16 GiB. GPU 0 has a total capacity of "
-                 "15.11 GiB. Of the allocated memory 14.20 GiB is allocated by PyTorch.\n") ==
-        "pytorch generation? generation_growth GPU 0");
-    CHECK(
-        found_in("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total capacity; 59.00 "
-                 "GiB already allocated; 1.00 GiB free; 59.50 GiB reserved in total by PyTorch)\n") ==
-        "pytorch generation? generation_growth NPU 0");
-    CHECK(
-        found_in("Error: command buffer exited with error status.\n\tThe Metal Performance Shaders operations encoded "
-                 "on it may not have completed.\n\tError:\n\t(null)\n\tInsufficient Memory "
-                 "(00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n") ==
-        "pytorch generation? generation_growth MPS");
+    CHECK(timed("RuntimeError: Native API failed. Native API returns: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)\n") ==
+          "pytorch generation? generation_growth -");
+    CHECK(timed("RuntimeError: HIP error: out of memory\n") == "pytorch generation? generation_growth -");
+    CHECK(timed("torch.OutOfMemoryError: XPU out of memory. Tried to allocate 1.16 GiB. GPU 0 has a total capacity of "
+                "15.11 GiB. Of the allocated memory 14.20 GiB is allocated by PyTorch.\n") ==
+          "pytorch generation? generation_growth GPU 0");
+    CHECK(timed("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total capacity; 59.00 "
+                "GiB already allocated; 1.00 GiB free; 59.50 GiB reserved in total by PyTorch)\n") ==
+          "pytorch generation? generation_growth NPU 0");
+    CHECK(timed("Error: command buffer exited with error status.\n\tThe Metal Performance Shaders operations encoded "
+                "on it may not have completed.\n\tError:\n\t(null)\n\tInsufficient Memory "
+                "(00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n") ==
+          "pytorch generation? generation_growth MPS");
 }
 
 TEST_CASE("MPS: all that the program holds is its own, and the rest of its limit was free", "[diagnose]") {
@@ -131,21 +116,21 @@ TEST_CASE("vLLM: graphs and the sampler's trial run come before it is ready", "[
         "with 100.00 MiB allocated in private pools (e.g., CUDA Graphs), and 201.33 MiB is reserved by PyTorch but "
         "unallocated.\n";
     const std::string bar = "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  40%|####      | 27/67\n";
-    CHECK(found_in(planned + bar + error) == "vllm compute compute_too_large GPU 0");
+    CHECK(timed(planned + bar + error) == "vllm compute compute_too_large GPU 0");
     const Diagnosis captured = diagnosis_of(planned + bar + error);
     CHECK(captured.summary.find("smaller pieces") == std::string::npos); // graphs' pools are no fragments
     CHECK(std::ranges::any_of(captured.actions, [](const DiagnosisAction& action) {
         return std::ranges::find(action.flags, "--enforce-eager") != action.flags.end();
     }));
-    CHECK(found_in("(EngineCore_DP0 pid=2) ERROR x [core.py:718] Traceback (most recent call last):\n"
-                   "(EngineCore_DP0 pid=2) ERROR x [core.py:718]     self.model_runner.capture_model()\n" +
-                   error) == "vllm compute compute_too_large GPU 0");
+    CHECK(timed("(EngineCore_DP0 pid=2) ERROR x [core.py:718] Traceback (most recent call last):\n"
+                "(EngineCore_DP0 pid=2) ERROR x [core.py:718]     self.model_runner.capture_model()\n" +
+                error) == "vllm compute compute_too_large GPU 0");
     // It has come up, with or without a server: what fails then is the work
     for (const std::string& up :
          {std::string("INFO:     Application startup complete.\n"),
           std::string("INFO 10-02 10:11:00 [core.py:218] init engine (profile, create kv cache, "
                       "warmup model) took 33.50 seconds\n")})
-        CHECK(found_in(planned + bar + up + error) == "vllm generation generation_growth GPU 0");
+        CHECK(timed(planned + bar + up + error) == "vllm generation generation_growth GPU 0");
 }
 
 TEST_CASE("vLLM: the sampler's trial run says for how many requests", "[diagnose]") {
@@ -174,22 +159,21 @@ TEST_CASE("llama.cpp of 2023 fails on its cache until the cache's size is printe
         "llm_load_tensors: offloaded 35/35 layers to GPU\nllm_load_tensors: VRAM used: 4807.05 MiB\n"
         "llama_new_context_with_model: n_ctx      = 32768\n";
     const std::string error = "CUDA error 2 at /build/llama.cpp/ggml-cuda.cu:7973: out of memory\ncurrent device: 0\n";
-    CHECK(found_in(load + "llama_kv_cache_init: offloading v cache to GPU\n\n" + error) ==
+    CHECK(timed(load + "llama_kv_cache_init: offloading v cache to GPU\n\n" + error) ==
           "llama.cpp kv_cache kv_too_large CUDA0");
-    CHECK(found_in(load + error) == "llama.cpp kv_cache kv_too_large CUDA0");
-    CHECK(found_in(load +
-                   "llama_kv_cache_init: VRAM kv self = 4096.00 MB\n"
-                   "llama_new_context_with_model: kv self size  = 4096.00 MiB\n"
-                   "llama_new_context_with_model: VRAM scratch buffer: 2144.00 MiB\n" +
-                   error) == "llama.cpp compute compute_too_large CUDA0");
+    CHECK(timed(load + error) == "llama.cpp kv_cache kv_too_large CUDA0");
+    CHECK(timed(load +
+                "llama_kv_cache_init: VRAM kv self = 4096.00 MB\n"
+                "llama_new_context_with_model: kv self size  = 4096.00 MiB\n"
+                "llama_new_context_with_model: VRAM scratch buffer: 2144.00 MiB\n" +
+                error) == "llama.cpp compute compute_too_large CUDA0");
 }
 
 TEST_CASE("a quantized model that accelerate or exllama cannot place does not fit", "[diagnose]") {
-    CHECK(
-        found_in("ValueError: Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM to "
-                 "fit the quantized model.\n") == "pytorch weights weights_too_large -");
-    CHECK(found_in("RuntimeError: Insufficient VRAM for model and cache\n") == "pytorch weights weights_too_large -");
-    CHECK(found_in("RuntimeError: Insufficient VRAM in split for model and cache\n") ==
+    CHECK(timed("ValueError: Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM to "
+                "fit the quantized model.\n") == "pytorch weights weights_too_large -");
+    CHECK(timed("RuntimeError: Insufficient VRAM for model and cache\n") == "pytorch weights weights_too_large -");
+    CHECK(timed("RuntimeError: Insufficient VRAM in split for model and cache\n") ==
           "pytorch weights weights_too_large -");
 }
 
@@ -201,9 +185,9 @@ TEST_CASE("Metal refuses while it works on a prompt", "[diagnose]") {
     const std::string error = "error: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n"
                               "process_ubatch: failed to compute graph, compute status: -1\n"
                               "llama_decode: failed to decode, ret = -3\n";
-    CHECK(found_in(head + error) == "llama.cpp generation generation_growth Metal");
-    CHECK(found_in(head + "common_init_from_params: warming up the model with an empty run - please wait ...\n" +
-                   error) == "llama.cpp compute compute_too_large Metal");
+    CHECK(timed(head + error) == "llama.cpp generation generation_growth Metal");
+    CHECK(timed(head + "common_init_from_params: warming up the model with an empty run - please wait ...\n" + error) ==
+          "llama.cpp compute compute_too_large Metal");
     const Diagnosis found = diagnosis_of(head + error);
     CHECK(
         std::ranges::none_of(found.arithmetic, [](const std::string& line) { return line.find("left") != line.npos; }));

@@ -1,34 +1,16 @@
 // What systems and shells say of a program that they ended, the programs' own words for missing memory of the computer,
 // and messages of programs that are known by nothing else.
 #include "catch.hpp"
-#include "support/log_stream.hpp"
+#include "support/diagnosed.hpp"
 #include "vramfit/answer/diagnosis.hpp"
 #include "vramfit/base/bytes.hpp"
 
 #include <algorithm>
 
 using namespace vramfit;
-using vramfit::test::log_stream;
+using namespace vramfit::test;
 
 namespace {
-
-Diagnosis diagnosis_of(const std::string& log) { return diagnose(log_stream(log), {}); }
-
-std::string found_in(const std::string& log) {
-    const Diagnosis d = diagnosis_of(log);
-    if (!d.oom) return "none";
-    return std::string(name_of(d.runtime)) + " " + std::string(name_of(d.stage)) + " " + std::string(name_of(d.cause)) +
-           " " + (d.device.empty() ? "-" : d.device);
-}
-
-std::uint64_t figure(const Diagnosis& diagnosis, std::string_view name) {
-    const LogFigure* found = diagnosis.figure(name);
-    return found == nullptr ? 0 : found->value;
-}
-
-bool notes(const Diagnosis& diagnosis, std::string_view part) {
-    return std::ranges::any_of(diagnosis.notes, [&](const std::string& note) { return note.find(part) != note.npos; });
-}
 
 /// A log that only says that somebody killed the program: no failure of memory is shown, but it may have been one.
 bool is_only_noted(const std::string& log) {

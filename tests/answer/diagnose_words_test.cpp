@@ -1,36 +1,13 @@
 // Words of programs that few logs have, and words that only look like a failure of memory.
 #include "catch.hpp"
-#include "support/log_stream.hpp"
+#include "support/diagnosed.hpp"
 #include "vramfit/answer/diagnosis.hpp"
 #include "vramfit/base/bytes.hpp"
 
 #include <algorithm>
 
 using namespace vramfit;
-using vramfit::test::log_stream;
-
-namespace {
-
-Diagnosis diagnosis_of(const std::string& log) { return diagnose(log_stream(log), {}); }
-
-/// "runtime stage cause device", "-" for what is not there; "none" where no memory was missing.
-std::string found_in(const std::string& log) {
-    const Diagnosis d = diagnosis_of(log);
-    if (!d.oom) return "none";
-    return std::string(name_of(d.runtime)) + " " + std::string(name_of(d.stage)) + " " + std::string(name_of(d.cause)) +
-           " " + (d.device.empty() ? "-" : d.device);
-}
-
-std::uint64_t figure(const Diagnosis& diagnosis, std::string_view name) {
-    const LogFigure* found = diagnosis.figure(name);
-    return found == nullptr ? 0 : found->value;
-}
-
-bool notes(const Diagnosis& diagnosis, std::string_view part) {
-    return std::ranges::any_of(diagnosis.notes, [&](const std::string& note) { return note.find(part) != note.npos; });
-}
-
-} // namespace
+using namespace vramfit::test;
 
 TEST_CASE("who watches over memory says whom it ended", "[diagnose]") {
     CHECK(found_in("            \"OOMKilled\": true,\n") == "unknown host host_memory -");
@@ -109,6 +86,15 @@ TEST_CASE("a file that is only called a model has its folder's name", "[diagnose
     CHECK(from("/home/jo/model.gguf").model_name == "model.gguf"); // the folder is a person's
     CHECK(from("C:\\Users\\jo\\model.gguf").model_name == "model.gguf");
     CHECK(from("Qwen3-4B/model.gguf").model_name == "Qwen3-4B");
+}
+
+TEST_CASE("the printed sum of the cache counts before a list that lost its beginning", "[diagnose]") {
+    const Diagnosis found =
+        diagnosis_of("llama_kv_cache_init:     CUDA11 KV buffer size =   144.00 MiB\n"
+                     "llama_kv_cache_init:     CUDA12 KV buffer size =   144.00 MiB\n"
+                     "llama_new_context_with_model: KV self size  = 2196.00 MiB, c^KV (f16): 2196.00 "
+                     "MiB, kv^T: not used\n");
+    CHECK(figure(found, "kv_cache") == 2196 * mib);
 }
 
 TEST_CASE("SGLang's pool, TensorRT-LLM's executor", "[diagnose]") {

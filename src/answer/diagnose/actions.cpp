@@ -1,5 +1,6 @@
 #include "actions.hpp"
 
+#include "advice.hpp"
 #include "plain_actions.hpp"
 #include "tokens_beside.hpp"
 #include "wording.hpp"
@@ -29,7 +30,7 @@ bool is_change_of_plan(const Suggestion& suggestion) {
 
 /// The setting that made the compute buffer what it is, before changes that only make room for it.
 void add_for_compute(Diagnosis& diagnosis, const Request& request, Estimator& estimator) {
-    constexpr std::uint64_t usual = 512; // llama.cpp's default
+    const std::uint64_t usual = usual_ubatch();
     Request changed = request;
     DiagnosisAction action;
     if (request.flash_attn == FlashAttention::off) {

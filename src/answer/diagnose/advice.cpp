@@ -2,6 +2,8 @@
 
 #include "wording.hpp"
 
+#include "vramfit/memory/runtime.hpp"
+
 #include <algorithm>
 
 namespace vramfit {
@@ -36,6 +38,8 @@ std::uint64_t rounded_context(std::uint64_t n_ctx) {
     }
     return 0;
 }
+
+std::uint64_t usual_ubatch() { return find_runtime("llama.cpp").n_ubatch; }
 
 void advise_cache_type(Advice& advice, const Diagnosis& diagnosis) {
     const std::string_view type = setting_of(diagnosis, "cache_type_k");

@@ -35,6 +35,9 @@ std::optional<std::uint64_t> value_of(const Diagnosis& diagnosis, std::string_vi
 /// A number of tokens that people would choose, at most `n_ctx`.
 std::uint64_t rounded_context(std::uint64_t n_ctx);
 
+/// llama.cpp's physical batch where nobody says which (data/runtimes.json).
+std::uint64_t usual_ubatch();
+
 /// A cache type of half the size of the one in effect.
 void advise_cache_type(Advice& advice, const Diagnosis& diagnosis);
 

@@ -68,7 +68,9 @@ void put_buffers(Diagnosis& diagnosis, const Load& load) {
     put(diagnosis, "host_weights", load.sum(BufferKind::weights, true));
 
     auto cache = add(load.sum(BufferKind::kv_cache, false), load.sum(BufferKind::kv_cache, true));
-    if (!cache) cache = first_of(load, {"kv_self", "kv_cache", "table_kv_cache"});
+    const auto kv_self = load.number("kv_self"); // all of it, where the log does not begin with its first part
+    if (kv_self && (!cache || kv_self->value > cache->value)) cache = kv_self;
+    if (!cache) cache = first_of(load, {"kv_cache", "table_kv_cache"});
     if (!cache) cache = estimated("estimate_kv_cache");
     put(diagnosis, "kv_cache", cache);
     put(diagnosis, "recurrent_state",
@@ -116,7 +118,6 @@ void put_figures(Diagnosis& diagnosis, const Load& load) {
     put(diagnosis, "n_ctx_train", load.number("n_ctx_train"), false);
     put(diagnosis, "max_ctx", load.number("max_ctx"), false);
     put(diagnosis, "kv_tokens", load.number("kv_tokens"), false);
-    put(diagnosis, "max_num_seqs", load.number("max_num_seqs"), false);
     for (const std::string_view key : {"n_batch", "n_ubatch", "gpu_layers", "gpu_layers_of", "max_num_seqs"})
         put(diagnosis, key, load.number(key), false);
     put_buffers(diagnosis, load);

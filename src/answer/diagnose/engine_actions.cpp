@@ -4,6 +4,7 @@
 #include "wording.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/memory/runtime.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,8 @@ namespace vramfit {
 namespace {
 
 bool is_vllm(const Diagnosis& diagnosis) { return diagnosis.runtime == LogRuntime::vllm; }
+
+RuntimeProfile profile_of(const Diagnosis& diagnosis) { return find_runtime(engine_of(diagnosis.runtime)); }
 
 /// "0.95"
 std::string share_text(double share) {
@@ -33,7 +36,7 @@ double share_in_effect(const Diagnosis& diagnosis) {
     return is_vllm(diagnosis) ? 0.9 : 0.85;
 }
 
-/// More leaves too little for what runs beside weights and cache.
+/// Less than the most that the profile allows, which the estimator tries on the card: nothing is tried here.
 double largest_share(const Diagnosis& diagnosis) { return is_vllm(diagnosis) ? 0.95 : 0.9; }
 
 /// What is missing for the whole context; nothing where the log does not say.
@@ -95,7 +98,7 @@ std::string smaller_share(const Diagnosis& diagnosis) {
 
 /// Tokens that the cache's memory holds: the runtime's own figure, or by the rule of three, in whole blocks.
 std::uint64_t tokens_that_fit(const Diagnosis& diagnosis, const EngineCache& need) {
-    constexpr std::uint64_t block = 16; // tokens of a block of vLLM's cache (vllm/config/cache.py)
+    const std::uint64_t block = profile_of(diagnosis).serving.value().cache.block;
     if (const auto most = value_of(diagnosis, "max_ctx")) return *most;
     const auto n_ctx = value_of(diagnosis, "n_ctx");
     if (!n_ctx || !need.needed || !need.there || *need.needed <= *need.there) return 0;
@@ -160,9 +163,9 @@ void advise_smaller_graphs(Advice& advice, const Diagnosis& diagnosis, const Loa
     advice.option("graphs", std::to_string(smaller), "graphs of smaller batches: fewer are captured at the start");
 }
 
-/// A quarter of the sequences that the log shows, else of what vLLM takes by itself (256).
+/// A quarter of the sequences that the log shows, else of what vLLM takes by itself.
 void advise_fewer_sequences(Advice& advice, const Diagnosis& diagnosis) {
-    const std::uint64_t sequences = value_of(diagnosis, "max_num_seqs").value_or(256);
+    const std::uint64_t sequences = value_of(diagnosis, "max_num_seqs").value_or(profile_of(diagnosis).slots);
     advice.option("parallel", std::to_string(std::max<std::uint64_t>(sequences / 4, 1)),
                   "fewer sequences at once: the dummy run at start is smaller");
 }

@@ -13,7 +13,6 @@ namespace vramfit {
 namespace {
 
 constexpr std::uint64_t compute_room = 512 * mib; // most compute buffers take less
-constexpr std::uint64_t usual_ubatch = 512;       // llama.cpp's default
 constexpr std::uint64_t least_ubatch = 32;        // every prompt would crawl
 
 /// How much of it was not there; 0 where the log does not show that.
@@ -110,8 +109,9 @@ void advise_fewer_layers(Advice& advice, const Diagnosis& diagnosis, const Budge
 /// Smaller physical batches, as far down as the buffer's share of them needs it; nothing where none is small enough.
 void advise_ubatch(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
     const auto asked = value_of(diagnosis, "requested");
-    const std::uint64_t ubatch = std::max<std::uint64_t>(value_of(diagnosis, "n_ubatch").value_or(usual_ubatch), 1);
-    for (std::uint64_t smaller = ubatch > usual_ubatch ? usual_ubatch : 256; smaller >= least_ubatch; smaller /= 2) {
+    const std::uint64_t usual = usual_ubatch();
+    const std::uint64_t ubatch = std::max<std::uint64_t>(value_of(diagnosis, "n_ubatch").value_or(usual), 1);
+    for (std::uint64_t smaller = ubatch > usual ? usual : 256; smaller >= least_ubatch; smaller /= 2) {
         if (smaller >= ubatch) continue;
         const double share = static_cast<double>(smaller) / static_cast<double>(ubatch);
         const bool too_large =
@@ -126,7 +126,7 @@ void advise_ubatch(Advice& advice, const Diagnosis& diagnosis, const Budget& bud
 /// context.
 void advise_smaller_buffer(Advice& advice, const Diagnosis& diagnosis) {
     const auto asked = value_of(diagnosis, "requested"), limit = value_of(diagnosis, "limit");
-    const std::uint64_t before = value_of(diagnosis, "n_ubatch").value_or(usual_ubatch);
+    const std::uint64_t before = value_of(diagnosis, "n_ubatch").value_or(usual_ubatch());
     const auto fits = [&](std::uint64_t n) { return !asked || !limit || *asked / before * n <= *limit; };
     std::uint64_t n = before / 2;
     while (n > least_ubatch && !fits(n)) n /= 2;
@@ -153,7 +153,7 @@ void advise_smaller_pieces(Advice& advice, const Diagnosis& diagnosis, const Loa
 
 void advise_context(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
     if (!diagnosis.figure("n_ctx") && !diagnosis.figure("max_ctx"))
-        return advice.option("ctx", "8192", "a shorter context: the cache grows with every token of it");
+        return advice.option("ctx", "8192", "a shorter context: this, or half of yours where that is less");
     const bool known = diagnosis.figure("max_ctx") != nullptr;
     const bool counted = diagnosis.stage == FailureStage::kv_cache && diagnosis.figure("requested") && budget.left;
     advice.context(context_that_fits(diagnosis, budget),

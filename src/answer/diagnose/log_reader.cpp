@@ -47,6 +47,14 @@ void keep_machine(Load& load, const Load& before) {
 
 } // namespace
 
+LogRefusal refusal_of(const Mention& mention, std::string_view device, std::optional<std::uint64_t> bytes) {
+    LogRefusal refusal;
+    refusal.device = std::string(device.substr(0, 100));
+    if (bytes) refusal.bytes = Logged{*bytes, mention.number};
+    refusal.line = mention.number;
+    return refusal;
+}
+
 LogReader::LogReader() {
     for (const auto rules :
          {llama_model_rules(), llama_metadata_rules(), llama_context_rules(), llama_failure_rules(), device_rules(),

@@ -20,6 +20,9 @@ struct Mention {
     std::uint64_t number = 0; ///< of the line
 };
 
+/// Memory that the line of `mention` says was refused; `device` is empty where it does not say.
+LogRefusal refusal_of(const Mention& mention, std::string_view device, std::optional<std::uint64_t> bytes);
+
 /// What a keyword means. Function names in front of llama.cpp's messages change from version to version, so no rule
 /// looks at them: the keyword is the part of the message that stayed.
 struct Rule {

@@ -39,9 +39,10 @@ void advise_weights(Advice& advice, const Diagnosis& diagnosis, const Load& load
 
 void advise_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
     if (is_engine(diagnosis)) return advise_engine_cache(advice, diagnosis, load);
-    if (diagnosis.runtime == LogRuntime::pytorch) // a program of many: each has names of its own
-        advice.plain("ctx", "in the program's settings, a shorter context (max_seq_len) or a cache of fewer bits");
-    advise_llama_cache(advice, diagnosis, load, budget);
+    if (diagnosis.runtime != LogRuntime::pytorch) return advise_llama_cache(advice, diagnosis, load, budget);
+    // One program of many: each has names of its own.
+    advice.plain("ctx", "in the program's settings, a shorter context (max_seq_len) or a cache of fewer bits");
+    advice.plain("quant", "a smaller quantization, or a smaller model, leaves more for the cache");
 }
 
 void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {

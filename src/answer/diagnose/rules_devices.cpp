@@ -39,22 +39,14 @@ std::string only_device(const Load& load, std::string_view backend) {
     return names.empty() ? std::string(backend) + "0" : names.size() == 1 ? *names.begin() : "";
 }
 
-LogRefusal refusal_of(const Mention& mention, std::string device, std::optional<std::uint64_t> bytes) {
-    LogRefusal refusal;
-    refusal.device = std::move(device);
-    if (bytes) refusal.bytes = Logged{*bytes, mention.number};
-    refusal.line = mention.number;
-    return refusal;
-}
-
 /// A driver's error, after which the program ends.
-void fail(LogReader& reader, const Mention& mention, std::string device) {
+void fail(LogReader& reader, const Mention& mention, std::string_view device) {
     Load& load = reader.load();
     reader.evidence(mention);
     if (load.refusal && mention.number - load.refusal->line < 4) return; // what follows tells what it was for
     if (load.failure && !load.ready && (load.failure->refusal.bytes || mention.number - load.failure->line < 4)) return;
     const FailureStage stage = stage_of_driver(load);
-    load.refusal = refusal_of(mention, std::move(device), std::nullopt);
+    load.refusal = refusal_of(mention, device, std::nullopt);
     reader.failed(stage, mention);
     if (load.failure && stage == FailureStage::generation) load.failure->time_known = load.ready;
 }
@@ -117,6 +109,55 @@ void read_sycl_allocate(LogReader& reader, const Mention& mention) {
     if (load.failure && stage == FailureStage::generation) load.failure->time_known = load.ready;
 }
 
+// ---- Apple -----------------------------------------------------------------------------------------------------------
+
+/// "The Metal Performance Shaders operations encoded on it may not have completed.": PyTorch's, above the reason.
+void read_metal_shaders(LogReader& reader, const Mention& mention) { reader.set("metal_shaders", 1, mention.number); }
+
+void fail_on_mps(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::pytorch);
+    Load& load = reader.load();
+    load.refusal = refusal_of(mention, "MPS", std::nullopt);
+    reader.failed(FailureStage::generation, mention);
+    if (load.failure) load.failure->time_known = false;
+}
+
+/// Metal while it computes: "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)".
+void read_metal_insufficient(LogReader& reader, const Mention& mention) {
+    const bool mlx = has(mention, "[METAL]");
+    Load& load = reader.load();
+    const auto shaders = load.number("metal_shaders");
+    if (shaders && mention.number - shaders->line <= 4) return fail_on_mps(reader, mention);
+    const bool llama = without_prefix(mention.line).starts_with("error: "); // of others: "Error: Metal error ..."
+    if (mlx || llama) reader.sign(mlx ? LogRuntime::mlx : LogRuntime::llama_cpp);
+    if (load.failure && load.failure->refusal.bytes) return;
+    if (mlx || load.ready || !load.has_context)
+        reader.failed(FailureStage::generation, mention, FailureCause::generation_growth);
+    else
+        reader.failed(FailureStage::compute, mention);
+    if (load.failure) load.failure->time_known = mlx || load.ready || load.has_context;
+    if (load.failure && load.failure->refusal.device.empty() && !mlx) load.failure->refusal.device = "Metal";
+}
+
+/// "llama_decode: failed to decode, ret = -3", "process_ubatch: failed to compute graph": Metal refuses while it works
+/// on a prompt, so the model lies there; but where it only warms up, it does not answer yet.
+void read_decode_failed(LogReader& reader, const Mention& mention) {
+    Load& load = reader.load();
+    auto& failure = load.failure;
+    if (!failure || failure->cause || failure->stage != FailureStage::compute || load.number("warm_up")) return;
+    if (!failure->refusal.device.starts_with("M") || mention.number - failure->line > 6) return;
+    failure->stage = FailureStage::generation;
+    failure->cause = FailureCause::generation_growth;
+    failure->time_known = true;
+}
+
+void read_warm_up(LogReader& reader, const Mention& mention) { reader.set("warm_up", 1, mention.number); }
+
+void read_working_set_warning(LogReader& reader, const Mention& mention) {
+    reader.evidence(mention);
+    reader.note("Metal warned that more is allocated than its recommended working set: slow at first, then it fails");
+}
+
 // ---- Others -----------------------------------------------------------------------------------------------------------
 
 /// "CANN error: EL0004: [PID: 1] 2025-...: Failed to allocate memory.": Huawei's code for it.
@@ -158,6 +199,13 @@ void read_vulkan_host(LogReader& reader, const Mention& mention) {
 }
 
 constexpr std::array rules{
+    Rule{"Insufficient Memory (0000", read_metal_insufficient},
+    Rule{"execution failed: Insufficient Memory", read_metal_insufficient}, // some leave the code out
+    Rule{"Metal Performance Shaders operations", read_metal_shaders},
+    Rule{"failed to decode", read_decode_failed},
+    Rule{"failed to compute graph", read_decode_failed},
+    Rule{"warming up the model with an empty run", read_warm_up},
+    Rule{"recommended max working set size", read_working_set_warning},
     Rule{"OUT_OF_DEVICE_MEMORY", read_driver_memory},
     Rule{"OUT_OF_HOST_MEMORY", read_driver_memory},
     Rule{"MEM_OBJECT_ALLOCATION_FAILURE", read_driver_memory},

@@ -20,14 +20,6 @@ OptionalLogged logged(std::optional<std::uint64_t> bytes, const Mention& mention
     return bytes ? OptionalLogged({*bytes, mention.number}) : std::nullopt;
 }
 
-LogRefusal refusal_of(const Mention& mention, std::string_view device, std::optional<std::uint64_t> bytes) {
-    LogRefusal refusal;
-    refusal.device = std::string(device.substr(0, 100));
-    refusal.bytes = logged(bytes, mention);
-    refusal.line = mention.number;
-    return refusal;
-}
-
 /// "allocating 10240.00 MiB on device 0: cudaMalloc failed: out of memory". ROCm's builds say the same.
 void read_allocating(LogReader& reader, const Mention& mention) {
     const std::string_view head = mention.line.substr(0, mention.at);
@@ -178,17 +170,6 @@ void read_buffer_maximum(LogReader& reader, const Mention& mention) {
     reader.refused(std::move(refusal));
 }
 
-/// "The Metal Performance Shaders operations encoded on it may not have completed.": PyTorch's, above the reason.
-void read_metal_shaders(LogReader& reader, const Mention& mention) { reader.set("metal_shaders", 1, mention.number); }
-
-void fail_on_mps(LogReader& reader, const Mention& mention) {
-    reader.sign(LogRuntime::pytorch);
-    Load& load = reader.load();
-    load.refusal = refusal_of(mention, "MPS", std::nullopt);
-    reader.failed(FailureStage::generation, mention);
-    if (load.failure) load.failure->time_known = false;
-}
-
 /// "tensor token_embd.weight is too large to fit in a Vulkan0 buffer (tensor size: 5368709120, max buffer size: 4294967292)"
 void read_too_large(LogReader& reader, const Mention& mention) {
     const auto size = after(mention.rest, "tensor size: "), limit = after(mention.rest, "max buffer size: ");
@@ -212,42 +193,6 @@ void read_aligned(LogReader& reader, const Mention& mention) {
 void read_rpc_server(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::llama_cpp);
     reader.set("rpc_server", 1, mention.number);
-}
-
-/// Metal while it computes: "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)".
-void read_metal_insufficient(LogReader& reader, const Mention& mention) {
-    const bool mlx = has(mention, "[METAL]");
-    Load& load = reader.load();
-    const auto shaders = load.number("metal_shaders");
-    if (shaders && mention.number - shaders->line <= 4) return fail_on_mps(reader, mention);
-    const bool llama = without_prefix(mention.line).starts_with("error: "); // of others: "Error: Metal error ..."
-    if (mlx || llama) reader.sign(mlx ? LogRuntime::mlx : LogRuntime::llama_cpp);
-    if (load.failure && load.failure->refusal.bytes) return;
-    if (mlx || load.ready || !load.has_context)
-        reader.failed(FailureStage::generation, mention, FailureCause::generation_growth);
-    else
-        reader.failed(FailureStage::compute, mention);
-    if (load.failure) load.failure->time_known = mlx || load.ready || load.has_context;
-    if (load.failure && load.failure->refusal.device.empty() && !mlx) load.failure->refusal.device = "Metal";
-}
-
-/// "llama_decode: failed to decode, ret = -3", "process_ubatch: failed to compute graph": Metal refuses while it works
-/// on a prompt, so the model lies there; but where it only warms up, it does not answer yet.
-void read_decode_failed(LogReader& reader, const Mention& mention) {
-    Load& load = reader.load();
-    auto& failure = load.failure;
-    if (!failure || failure->cause || failure->stage != FailureStage::compute || load.number("warm_up")) return;
-    if (!failure->refusal.device.starts_with("M") || mention.number - failure->line > 6) return;
-    failure->stage = FailureStage::generation;
-    failure->cause = FailureCause::generation_growth;
-    failure->time_known = true;
-}
-
-void read_warm_up(LogReader& reader, const Mention& mention) { reader.set("warm_up", 1, mention.number); }
-
-void read_working_set_warning(LogReader& reader, const Mention& mention) {
-    reader.evidence(mention);
-    reader.note("Metal warned that more is allocated than its recommended working set: slow at first, then it fails");
 }
 
 void read_quantized_v(LogReader& reader, const Mention& mention) {
@@ -352,13 +297,6 @@ constexpr std::array rules{
     Rule{" is too large to fit in a ", read_too_large},
     Rule{"insufficient memory (attempted to allocate ", read_aligned},
     Rule{"Starting RPC server", read_rpc_server},
-    Rule{"Insufficient Memory (0000", read_metal_insufficient},
-    Rule{"execution failed: Insufficient Memory", read_metal_insufficient}, // some leave the code out
-    Rule{"Metal Performance Shaders operations", read_metal_shaders},
-    Rule{"failed to decode", read_decode_failed},
-    Rule{"failed to compute graph", read_decode_failed},
-    Rule{"warming up the model with an empty run", read_warm_up},
-    Rule{"recommended max working set size", read_working_set_warning},
     Rule{"quantized V cache ", read_quantized_v},
     Rule{"V cache quantization requires", read_quantized_v},
     Rule{"retrying without pipeline parallelism", read_retry},

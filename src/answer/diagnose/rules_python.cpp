@@ -19,6 +19,20 @@ bool is_repeated(const Load& load, const LogRefusal& refusal) {
     return load.failure->refusal.bytes->value == refusal.bytes->value && refusal.line - load.failure->line < 200;
 }
 
+/// A request that was refused while `stage` was worked on, as the frames of the traceback tell; none: they do not.
+void fail_at(LogReader& reader, const Mention& mention, const LogRefusal& refusal, FailureStage stage) {
+    Load& load = reader.load();
+    const bool known = stage != FailureStage::none || load.ready;
+    load.refusal = refusal;
+    load.ready = false; // a server that has come up says what it was doing by its traceback
+    reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
+    if (load.failure) load.failure->time_known = known;
+}
+
+void fail_with(LogReader& reader, const Mention& mention, const LogRefusal& refusal) {
+    fail_at(reader, mention, refusal, reader.take_frame());
+}
+
 /// "CUDA out of memory. Tried to allocate 172.00 MiB (GPU 0; 23.65 GiB total capacity; 22.99 GiB already allocated; ...)",
 /// "... GPU 0 has a total capacity of 22.05 GiB of which 112.44 MiB is free. Process 4242 has ...". `text` has no blanks.
 void read_torch(LogReader& reader, const Mention& mention) {
@@ -61,15 +75,9 @@ void read_torch(LogReader& reader, const Mention& mention) {
     if (!unseen && total && free && own && *free + *own <= *total) set("others", *total - *free - *own);
     FailureStage stage = reader.take_frame();
     if (graphs && (stage == FailureStage::none || stage == FailureStage::generation)) stage = FailureStage::compute;
-    Load& load = reader.load();
-    if (is_repeated(load, refusal)) return;
-    const bool known = stage != FailureStage::none || load.ready;
-    load.refusal = refusal;
-    load.ready = false; // a server that has come up says what it was doing by its traceback
-    reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
-    if (!load.failure) return;
-    load.failure->text = before(mention.line, "Ifreserved");
-    load.failure->time_known = known;
+    if (is_repeated(reader.load(), refusal)) return;
+    fail_at(reader, mention, refusal, stage);
+    if (auto& failure = reader.load().failure) failure->text = before(mention.line, "Ifreserved");
 }
 
 void collect_torch(LogReader& reader, const Mention& mention) {
@@ -92,17 +100,6 @@ void read_frame(LogReader& reader, const Mention& mention) {
 }
 
 void read_traceback(LogReader& reader, const Mention&) { reader.take_frame(); }
-
-/// A request that was refused; the frames of the traceback tell what for.
-void fail_with(LogReader& reader, const Mention& mention, const LogRefusal& refusal) {
-    const FailureStage stage = reader.take_frame();
-    Load& load = reader.load();
-    const bool known = stage != FailureStage::none || load.ready;
-    load.refusal = refusal;
-    load.ready = false; // as above
-    reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
-    if (load.failure) load.failure->time_known = known;
-}
 
 /// "Allocation on device 0 would exceed allowed memory. (out of memory)", "Currently allocated : 22.50 GiB", "Requested :
 /// 1.16 GiB", "Device limit : 23.99 GiB", "Free (according to CUDA): 12.62 MiB": of CUDA's own pool, which ComfyUI uses
@@ -130,9 +127,7 @@ void collect_async_pool(LogReader& reader, const Mention& mention) {
 /// "Allocation is out of device memory on current platform.", Intel's extension of PyTorch.
 void read_out_on_platform(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::pytorch);
-    LogRefusal refusal;
-    refusal.line = mention.number;
-    fail_with(reader, mention, refusal);
+    fail_with(reader, mention, refusal_of(mention, "", std::nullopt));
 }
 
 /// "Some parameters are on the meta device because they were offloaded to the cpu and disk.", accelerate's; "device
@@ -157,10 +152,7 @@ void read_mps(LogReader& reader, const Mention& mention) {
     const std::string_view text = mention.line;
     const auto allocated = size_after(text, "MPSallocated:"), total = size_after(text, "maxallowed:");
     const std::uint64_t others = size_after(text, "otherallocations:").value_or(0);
-    LogRefusal refusal;
-    refusal.line = mention.number;
-    refusal.device = "MPS";
-    if (const auto bytes = size_after(text, "Triedtoallocate")) refusal.bytes = Logged{*bytes, mention.number};
+    const LogRefusal refusal = refusal_of(mention, "MPS", size_after(text, "Triedtoallocate"));
     reader.set("gpu_total", total, mention.number);
     if (allocated) reader.set("own", *allocated + others, mention.number);
     if (allocated && total) reader.set("free_now", *total - std::min(*total, *allocated + others), mention.number);
@@ -179,10 +171,7 @@ void read_mps_limit(LogReader& reader, const Mention& mention) {
     if (!bytes || *bytes < std::uint64_t{1} << 30U || mention.line.find("RuntimeError") == std::string_view::npos)
         return;
     reader.sign(LogRuntime::pytorch);
-    LogRefusal refusal;
-    refusal.line = mention.number;
-    refusal.device = "MPS";
-    refusal.bytes = Logged{*bytes, mention.number};
+    LogRefusal refusal = refusal_of(mention, "MPS", bytes);
     refusal.per_buffer_limit = true;
     reader.load().refusal = refusal;
     reader.failed(FailureStage::per_buffer_limit, mention);
@@ -211,12 +200,7 @@ void read_trial_run(LogReader& reader, const Mention& mention) {
 /// "DefaultCPUAllocator: not enough memory: you tried to allocate 117440512 bytes", and "can't allocate memory: you ...".
 void read_cpu_allocator(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::pytorch);
-    LogRefusal refusal;
-    refusal.line = mention.number;
-    refusal.device = "CPU";
-    if (const auto bytes = size_after(mention.rest, "tried to allocate "))
-        refusal.bytes = Logged{*bytes, mention.number};
-    reader.load().refusal = refusal;
+    reader.load().refusal = refusal_of(mention, "CPU", size_after(mention.rest, "tried to allocate "));
     reader.failed(FailureStage::host, mention, FailureCause::host_memory);
 }
 
@@ -226,12 +210,7 @@ void read_memory_error(LogReader& reader, const Mention& mention) {
     const auto array = after(mention.line, "Unable to allocate ");
     const bool of_array = array && array->substr(0, 60).find(" for an array") != std::string_view::npos;
     if (!alone && !of_array) return;
-    if (of_array) {
-        LogRefusal refusal;
-        refusal.line = mention.number;
-        if (const auto bytes = size_in(*array)) refusal.bytes = Logged{*bytes, mention.number};
-        reader.load().refusal = refusal;
-    }
+    if (of_array) reader.load().refusal = refusal_of(mention, "", size_in(*array));
     reader.failed(FailureStage::host, mention, FailureCause::host_memory);
 }
 

@@ -105,12 +105,9 @@ void read_serve_one(LogReader& reader, const Mention& mention) {
     if (const auto n = after(text, "maximummodellengthis")) reader.set("max_ctx", count(*n), mention.number);
     const auto free = size_after(text, "KVcachememory(");
     reader.set("free_now", free, mention.number);
-    LogRefusal refusal;
-    refusal.line = mention.number;
     auto needed = size_before(text, "KVcacheisneeded");
     if (!needed) needed = size_before(text, ")KVcacheisneeded");
-    if (needed) refusal.bytes = Logged{*needed, mention.number};
-    reader.load().refusal = refusal;
+    reader.load().refusal = refusal_of(mention, "", needed);
     reader.failed(FailureStage::kv_cache, mention);
 }
 
@@ -173,12 +170,9 @@ void read_startup(LogReader& reader, const Mention& mention) {
     reader.set("free_now", size_in(std::string(before(*figures, "/")) + "GiB"), mention.number);
     if (wanted) reader.set_text("gpu_memory_utilization", before(*wanted, ","));
     reader.set("share_asked", 1, mention.number);
-    LogRefusal refusal;
-    refusal.line = mention.number;
-    if (const auto id = after(text, "cuda:")) refusal.device = "GPU " + std::to_string(count(*id).value_or(0));
-    if (const auto size_wanted = bytes ? size_in(*bytes) : std::nullopt)
-        refusal.bytes = Logged{*size_wanted, mention.number};
-    reader.load().refusal = refusal;
+    const auto id = after(text, "cuda:");
+    const std::string device = id ? "GPU " + std::to_string(count(*id).value_or(0)) : "";
+    reader.load().refusal = refusal_of(mention, device, bytes ? size_in(*bytes) : std::nullopt);
     reader.failed(FailureStage::weights, mention, FailureCause::other_process);
 }
 
