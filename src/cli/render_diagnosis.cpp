@@ -14,6 +14,7 @@ constexpr std::size_t label_width = 14;
 
 std::string_view what_failed(const Diagnosis& diagnosis) {
     if (diagnosis.oom && diagnosis.at_check) return "before loading";
+    if (diagnosis.training && diagnosis.stage == FailureStage::compute) return "during training";
     switch (diagnosis.stage) {
     case FailureStage::weights: return "weights";
     case FailureStage::kv_cache: return "KV cache";

@@ -104,7 +104,7 @@ TEST_CASE("a failed cache without any figure: an 8B of Llama 3.1's shape has 128
     CHECK(alone.stage == FailureStage::kv_cache);
     CHECK(alone.cause == FailureCause::kv_too_large);
     CHECK(alone.runtime == LogRuntime::llama_cpp);
-    CHECK(alone.missing == std::vector<std::string>{"--model", "--quant", "--gpu"});
+    CHECK(alone.missing == std::vector<std::string>{"--model", "--quant", "--gpu", "--ctx"});
     Request hints;
     hints.model = "llama3.1-8b";
     const Diagnosis known = diagnose(log_stream(line), hints);

@@ -18,7 +18,8 @@ TEST_CASE("Advice of a diagnosis has the words of the runtime's own profile") {
     CHECK(flags_of(LogRuntime::llama_cpp, "mmproj", "") == Flags{"--no-mmproj-offload"});
     CHECK(flags_of(LogRuntime::ollama, "ubatch", "256") == Flags{"/set parameter num_batch 256"});
     CHECK(flags_of(LogRuntime::lmstudio, "ctx", "4096") == Flags{"--context-length", "4096"});
-    CHECK(flags_of(LogRuntime::koboldcpp, "ubatch", "256") == Flags{"--batchsize", "256"});
+    // koboldcpp.py: the name that versions before 2025 know, and later ones, too.
+    CHECK(flags_of(LogRuntime::koboldcpp, "ubatch", "256") == Flags{"--blasbatchsize", "256"});
     CHECK(flags_of(LogRuntime::koboldcpp, "mmproj", "") == Flags{"--mmprojcpu"});
     CHECK(flags_of(LogRuntime::vllm, "utilization", "0.95") == Flags{"--gpu-memory-utilization", "0.95"});
     CHECK(flags_of(LogRuntime::vllm, "graphs", "") == Flags{"--enforce-eager"});

@@ -95,6 +95,7 @@ struct Diagnosis {
     FailureCause cause = FailureCause::none;
     bool time_known = true; ///< else stage `generation` may be one of the load: the log does not show when it failed
     bool at_check = false;  ///< refused by a check of the runtime's own, before anything was loaded
+    bool training = false;  ///< of a model, of which only the weights are what they are elsewhere
     std::string device;     ///< as the log has it: "CUDA0", "GPU 1"; empty where it does not say
     std::string summary;
     std::vector<std::string> arithmetic; ///< sentences: what was asked, what was there, what lay there already

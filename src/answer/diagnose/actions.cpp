@@ -153,9 +153,11 @@ void ask_for_missing(Diagnosis& diagnosis, const Request& request, const Subject
     if (!subject.known() || !subject.weights_known) diagnosis.missing.emplace_back("--model");
     if (!request.quant) diagnosis.missing.emplace_back("--quant");
     if (request.gpus.empty()) diagnosis.missing.emplace_back("--gpu");
+    if (!request.n_ctx && diagnosis.cause != FailureCause::weights_too_large) diagnosis.missing.emplace_back("--ctx");
 }
 
 bool wants_estimator(const Diagnosis& diagnosis) {
+    if (diagnosis.training) return false;
     switch (diagnosis.cause) {
     case FailureCause::kv_too_large:
     case FailureCause::weights_too_large:
@@ -202,7 +204,7 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request,
     const Budget budget = budget_of(load, diagnosis);
     bool confirmed = false;
     const bool engine = !engine_of(diagnosis.runtime).empty();
-    if (wants_estimator(diagnosis) && subject.known() && !engine) {
+    if (wants_estimator(diagnosis) && subject.known() && subject.cache_agrees && !engine) {
         Estimator& estimator = *subject.estimator;
         const bool has_types = request.quant || !estimator.model().file_type.empty();
         try {
@@ -229,7 +231,7 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request,
         }
     }
     one_request(diagnosis, budget);
-    if (!confirmed && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request, subject);
+    if (!confirmed && subject.cache_agrees && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request, subject);
     if (diagnosis.actions.size() > most_actions) diagnosis.actions.resize(most_actions);
 }
 

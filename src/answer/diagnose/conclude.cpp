@@ -363,6 +363,7 @@ Diagnosis conclude(const LogFacts& facts, const Load& load) {
         diagnosis.device = working_device(load);
     }
     diagnosis.at_check = load.number("guardrail") || load.number("share_asked");
+    diagnosis.training = diagnosis.oom && diagnosis.runtime == LogRuntime::pytorch && load.number("training");
     diagnosis.time_known = load.ready || (load.failure && load.failure->time_known);
     put_figures(diagnosis, load);
     put_settings(diagnosis, load);

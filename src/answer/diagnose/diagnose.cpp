@@ -5,6 +5,7 @@
 #include "conclude.hpp"
 #include "log_reader.hpp"
 #include "log_text.hpp"
+#include "logged_cache.hpp"
 #include "model_guess.hpp"
 #include "plausible.hpp"
 #include "request_of.hpp"
@@ -79,11 +80,12 @@ Diagnosis diagnose(const ByteStream& log, const Request& hints) {
     if (facts.last->ready && decisive != &*facts.last)
         diagnosis.notes.push_back("a later load, from line " + std::to_string(facts.last->first_line) +
                                   " on, succeeded");
-    const Subject subject = subject_of(load, hints);
+    Subject subject = subject_of(load, hints);
     diagnosis.model_id = subject.id;
     diagnosis.model_guess = subject.shape_of;
     identify_quant(diagnosis, load, hints);
-    const Request request = request_of(load, diagnosis, hints, subject);
+    Request request = request_of(load, diagnosis, hints, subject);
+    heed_logged_cache(diagnosis, load, request, subject);
     add_arithmetic(diagnosis, load, request, subject);
     add_sentences(diagnosis, load, subject);
     add_actions(diagnosis, load, request, subject);

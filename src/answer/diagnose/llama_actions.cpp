@@ -186,8 +186,11 @@ void advise_llama_cache(Advice& advice, const Diagnosis& diagnosis, const Load& 
     advice.plain("quant", "a smaller quantization, or a smaller model, leaves more for the cache");
 }
 
-void advise_llama_compute(Advice& advice, const Diagnosis& diagnosis, const Budget& budget) {
+void advise_llama_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
     const std::string_view flash = setting_of(diagnosis, "flash_attn");
+    if (const auto copies = load.number("n_copies"); copies && copies->value > 1)
+        advice.plain("copies", "a build without copies for pipeline parallelism between the GPUs",
+                     {"-DGGML_SCHED_MAX_COPIES=1"});
     if (flash == "0" || flash == "disabled")
         advice.option("flash_attn", "on",
                       "flash attention: no buffer that grows with the square of the batch and context");

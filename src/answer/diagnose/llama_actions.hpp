@@ -12,7 +12,7 @@ void advise_context(Advice& advice, const Diagnosis& diagnosis, const Budget& bu
 
 void advise_llama_weights(Advice& advice, const Diagnosis& diagnosis, const Load& load);
 void advise_llama_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget);
-void advise_llama_compute(Advice& advice, const Diagnosis& diagnosis, const Budget& budget);
+void advise_llama_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget);
 
 /// What a single buffer above the driver's limit was for.
 enum class LimitedBuffer : std::uint8_t { unknown, weights, kv_cache, compute };

@@ -47,7 +47,7 @@ void advise_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, 
 
 void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
     if (is_engine(diagnosis)) advise_engine_start(advice, diagnosis, load);
-    if (runs_llama_cpp(diagnosis.runtime)) return advise_llama_compute(advice, diagnosis, budget);
+    if (runs_llama_cpp(diagnosis.runtime)) return advise_llama_compute(advice, diagnosis, load, budget);
     advise_context(advice, diagnosis, budget);
 }
 
@@ -131,6 +131,14 @@ void advise_generation(Advice& advice, const Diagnosis& diagnosis, const Budget&
     advice.option("ubatch", "256", "smaller physical batches");
 }
 
+/// Names as transformers' TrainingArguments, PEFT and Unsloth have them.
+void advise_training(Advice& advice) {
+    advice.plain("ubatch",
+                 "one example at a time, and as many steps gathered as make up the batch: memory grows with it",
+                 {"per_device_train_batch_size=1", "gradient_accumulation_steps=8"});
+    advice.plain("ctx", "shorter examples (max_seq_length, in newer versions max_length): half as long take half");
+}
+
 void advise_settings(Advice& advice, const Diagnosis& diagnosis) {
     if (diagnosis.runtime == LogRuntime::lmstudio)
         return advice.plain(
@@ -150,6 +158,7 @@ void add_plain_actions(Diagnosis& diagnosis, const Load& load) {
                                   : load.number("xpu") ? "PYTORCH_ALLOC_CONF"
                                                        : "PYTORCH_CUDA_ALLOC_CONF") +
                       "=expandable_segments:True"});
+    if (diagnosis.training) return advise_training(advice);
     if (diagnosis.oom && load.number("guardrail")) return advise_guardrail(advice, diagnosis, budget);
     switch (diagnosis.cause) {
     case FailureCause::kv_too_large: return advise_cache(advice, diagnosis, load, budget);

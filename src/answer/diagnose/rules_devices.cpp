@@ -144,8 +144,9 @@ void read_metal_insufficient(LogReader& reader, const Mention& mention) {
 void read_decode_failed(LogReader& reader, const Mention& mention) {
     Load& load = reader.load();
     auto& failure = load.failure;
-    if (!failure || failure->cause || failure->stage != FailureStage::compute || load.number("warm_up")) return;
-    if (!failure->refusal.device.starts_with("M") || mention.number - failure->line > 6) return;
+    if (!failure || load.number("warm_up") || mention.number - failure->line > 6) return;
+    if (failure->stage == FailureStage::generation) failure->time_known = true;
+    if (failure->cause || failure->stage != FailureStage::compute || !failure->refusal.device.starts_with("M")) return;
     failure->stage = FailureStage::generation;
     failure->cause = FailureCause::generation_growth;
     failure->time_known = true;

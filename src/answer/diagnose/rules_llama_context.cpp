@@ -57,7 +57,7 @@ void read_projector_buffer(LogReader& reader, const Mention& mention) {
 void read_types(LogReader& reader, const Mention& mention) {
     if (reader.load().part != LoadPart::model) return;
     for (const auto& [mark, key] :
-         {std::pair("K (", "cache_type_k"), {"V (", "cache_type_v"}, {"c^KV (", "cache_type_k"}}) {
+         {std::pair(" K (", "cache_type_k"), {" V (", "cache_type_v"}, {"c^KV (", "cache_type_k"}}) {
         if (const auto type = after(mention.line, mark)) reader.set_text(key, before(*type, ")"));
     }
 }
@@ -282,6 +282,11 @@ void read_total_used(LogReader& reader, const Mention& mention) {
     if (const auto model = after(mention.rest, "model: ")) reader.set("vram_model", size_in(*model), mention.number);
 }
 
+/// "pipeline parallelism enabled (n_copies=4)": so many copies of what goes from one GPU to the next.
+void read_copies(LogReader& reader, const Mention& mention) {
+    reader.set("n_copies", count(mention.rest), mention.number);
+}
+
 void read_compute_total(LogReader& reader, const Mention& mention) {
     reader.set("compute_total", size_in(mention.rest), mention.number);
 }
@@ -347,6 +352,7 @@ constexpr std::array rules{
     Rule{"loaded multimodal model", read_projector_done},
     Rule{"total VRAM used:", read_total_used},
     Rule{"compute buffer total size", read_compute_total},
+    Rule{"pipeline parallelism enabled (n_copies=", read_copies},
 };
 
 } // namespace

@@ -20,7 +20,14 @@ OptionalLogged logged(std::optional<std::uint64_t> bytes, const Mention& mention
     return bytes ? OptionalLogged({*bytes, mention.number}) : std::nullopt;
 }
 
-/// "allocating 10240.00 MiB on device 0: cudaMalloc failed: out of memory". ROCm's builds say the same.
+/// ROCm's builds speak of CUDA in their messages: which one it is, the list of devices tells.
+std::string device_named(const Load& load, std::uint64_t id) {
+    const std::string number = std::to_string(id);
+    const bool rocm = load.find_device("ROCm" + number) != nullptr && load.find_device("CUDA" + number) == nullptr;
+    return (rocm ? "ROCm" : "CUDA") + number;
+}
+
+/// "allocating 10240.00 MiB on device 0: cudaMalloc failed: out of memory".
 void read_allocating(LogReader& reader, const Mention& mention) {
     const std::string_view head = mention.line.substr(0, mention.at);
     const auto amount = after(head, "allocating ");
@@ -29,8 +36,9 @@ void read_allocating(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::llama_cpp);
     reader.evidence(mention);
     const bool host = has(mention, "cudaMallocHost") || has(mention, "hipHostMalloc");
-    const std::string_view kind = has(mention, "hipMalloc") ? "ROCm" : has(mention, "aclrtMalloc") ? "CANN" : "CUDA";
-    const std::string name = std::string(kind) + std::to_string(*device);
+    const std::string name = has(mention, "hipMalloc")     ? "ROCm" + std::to_string(*device)
+                             : has(mention, "aclrtMalloc") ? "CANN" + std::to_string(*device)
+                                                           : device_named(reader.load(), *device);
     if (!host) reader.refused(refusal_of(mention, name, size_in(std::string(*amount) + "MiB")));
 }
 
@@ -136,7 +144,8 @@ void read_current_device(LogReader& reader, const Mention& mention) {
     const auto device = count(mention.rest);
     if (!failure || !device || *device > 1000 || mention.number - failure->line > 3) return;
     const bool rocm = failure->text.find("ROCm") != std::string::npos;
-    if (failure->refusal.device.empty()) failure->refusal.device = (rocm ? "ROCm" : "CUDA") + std::to_string(*device);
+    if (failure->refusal.device.empty())
+        failure->refusal.device = rocm ? "ROCm" + std::to_string(*device) : device_named(reader.load(), *device);
     // The pool of what is computed, which no weights come from (ggml-cuda.cu).
     if (failure->stage != FailureStage::weights || mention.rest.find("in function alloc") == std::string_view::npos)
         return;

@@ -155,6 +155,15 @@ void read_kobold_arguments(LogReader& reader, const Mention& mention) {
     load.windows = load.windows || load.path.find(":\\") != std::string::npos;
 }
 
+/// "Processing Prompt [BLAS] (3584 / 5525 tokens)", "Failed to predict at 43! Check your context buffer sizes!": it works
+/// on a prompt, so the model lies there (koboldcpp's gpttype_adapter.cpp).
+void read_kobold_works(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::koboldcpp);
+    auto& failure = reader.load().failure;
+    if (!failure) return reader.ready(mention.number);
+    if (failure->stage == FailureStage::generation) failure->time_known = true;
+}
+
 // ---- TensorRT-LLM -----------------------------------------------------------------------------------------------------
 
 void read_engine_size(LogReader& reader, const Mention& mention) {
@@ -208,6 +217,16 @@ void read_gibibytes(LogReader& reader, const Mention& mention) {
 }
 
 constexpr std::string_view total_key = "gpu_total", free_key = "free_now";
+
+// ---- LMCache ----------------------------------------------------------------------------------------------------------
+
+/// "LMCache WARNING: Failed to allocate memory for tensor(...) because no memory is available": what it keeps of caches in
+/// the computer's memory found no room; the engine goes on.
+void read_lmcache(LogReader& reader, const Mention& mention) {
+    if (mention.rest.find("because no memory is available") == std::string_view::npos) return;
+    reader.evidence(mention);
+    reader.note("LMCache's own store in the computer's memory was full, and it keeps less: no failure of the engine");
+}
 
 // ---- Requests ---------------------------------------------------------------------------------------------------------
 
@@ -272,7 +291,12 @@ constexpr std::array rules{
     Rule{"greater than the maximum allowed buffer size of", read_mlx_limit},
     Rule{"KoboldCpp", read_name<LogRuntime::koboldcpp>},
     Rule{"koboldcpp", read_name<LogRuntime::koboldcpp>},
+    Rule{"koboldcpp\\ggml", read_sign<LogRuntime::koboldcpp>}, // where its errors come from
+    Rule{"koboldcpp/ggml", read_sign<LogRuntime::koboldcpp>},
+    Rule{"Processing Prompt [", read_kobold_works},
+    Rule{"Failed to predict at ", read_kobold_works},
     Rule{"Namespace(", read_kobold_arguments},
+    Rule{"LMCache WARNING: Failed to allocate", read_lmcache},
     Rule{"exceeds the available context size", read_too_long},
     Rule{"model's maximum context length is ", read_too_long},
     Rule{"[TensorRT-LLM]", read_sign<LogRuntime::tensorrt_llm>},

@@ -22,6 +22,7 @@ bool is_repeated(const Load& load, const LogRefusal& refusal) {
 /// A request that was refused while `stage` was worked on, as the frames of the traceback tell; none: they do not.
 void fail_at(LogReader& reader, const Mention& mention, const LogRefusal& refusal, FailureStage stage) {
     Load& load = reader.load();
+    if (load.number("training") && stage != FailureStage::weights) stage = FailureStage::compute;
     const bool known = stage != FailureStage::none || load.ready;
     load.refusal = refusal;
     load.ready = false; // a server that has come up says what it was doing by its traceback
@@ -100,6 +101,18 @@ void read_frame(LogReader& reader, const Mention& mention) {
 }
 
 void read_traceback(LogReader& reader, const Mention&) { reader.take_frame(); }
+
+/// Gradients and the optimizer's state lie beside the weights: what helps is not what helps a program that only answers.
+void read_training(LogReader& reader, const Mention& mention) {
+    reader.sign(LogRuntime::pytorch);
+    reader.set_once("training", mention.number, mention.number);
+}
+
+void read_training_frame(LogReader& reader, const Mention& mention) {
+    if (mention.line.find('(') == std::string_view::npos) return;
+    read_training(reader, mention);
+    reader.frame(4, FailureStage::compute);
+}
 
 /// "Allocation on device 0 would exceed allowed memory. (out of memory)", "Currently allocated : 22.50 GiB", "Requested :
 /// 1.16 GiB", "Device limit : 23.99 GiB", "Free (according to CUDA): 12.62 MiB": of CUDA's own pool, which ComfyUI uses
@@ -252,8 +265,13 @@ constexpr std::array rules{
     Rule{"cache_utils.py", read_frame<generation, 5>},
     Rule{"exllamav2/cache.py", read_frame<cache, 5>},
     Rule{"exllamav3/cache", read_frame<cache, 5>},
-    Rule{".backward(", read_frame<compute, 4>},
-    Rule{"optimizer.step(", read_frame<compute, 4>},
+    Rule{".backward(", read_training_frame},
+    Rule{"optimizer.step(", read_training_frame},
+    Rule{"trainer.train(", read_training_frame},
+    Rule{"training_step(", read_training_frame},
+    Rule{"faster free finetuning | Num GPUs", read_training}, // Unsloth
+    Rule{"Gradient Accumulation steps", read_training},       // transformers' trainer, and Unsloth's
+    Rule{"Gradient accumulation steps", read_training},
     Rule{"execute_model", read_frame<generation, 2>},
     Rule{"cuda_graph_runner.py\"", read_frame<compute, 4>},
 };

@@ -96,7 +96,8 @@ void set_missing(LogReader& reader) {
         reader.set("kv_missing", static_cast<std::uint64_t>(kept) - after->value, 0);
 }
 
-/// "... Current value: mem_fraction_static=0.85" since 2026.
+/// "Not enough memory. Please try to increase --mem-fraction-static. Current value: mem_fraction_static=0.85" (the value
+/// since 2026), and "Not enough memory to allocate KV cache. Possible fixes: increase --mem-fraction-static, ...".
 void read_not_enough(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::sglang);
     if (const auto value = after(mention.rest, "mem_fraction_static="))
@@ -126,6 +127,7 @@ constexpr std::array rules{
     Rule{"Capture CUDA graph failed", read_graph_failed},
     Rule{"context_len=", read_sglang_ctx},
     Rule{"Not enough memory. Please try to increase --mem-fraction-static", read_not_enough},
+    Rule{"Not enough memory to allocate KV cache", read_not_enough},
 };
 
 } // namespace

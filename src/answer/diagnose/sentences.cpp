@@ -192,12 +192,19 @@ std::string sampler_sentence(const Diagnosis& diagnosis) {
            " requests at once, the last step before it is ready";
 }
 
+/// What each example of a batch takes: activations for the gradients, beside weights, gradients and optimizer.
+std::string training_sentence(const Diagnosis& diagnosis) {
+    return "Training found no memory" + asked_text(diagnosis) + " on " + on_device(diagnosis) +
+           ": what a batch of examples takes lies beside weights, gradients and the optimizer's state";
+}
+
 /// A line of the log with its reason, fit to be shown.
 std::string quoted_line(std::string_view line) { return '"' + printable(trimmed(line)) + '"'; }
 
 std::string summary_of(const Diagnosis& diagnosis, const Load& load) {
     const Budget budget = budget_of(load, diagnosis);
     if (is_fragmented(diagnosis)) return fragmented_sentence(diagnosis);
+    if (diagnosis.training && diagnosis.cause == FailureCause::compute_too_large) return training_sentence(diagnosis);
     if (diagnosis.oom && load.number("share_asked")) return share_sentence(diagnosis);
     if (diagnosis.oom && load.number("guardrail")) return guardrail_sentence(diagnosis);
     if (diagnosis.oom && load.number("sampler")) return sampler_sentence(diagnosis);
@@ -262,6 +269,11 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
             "transformers lets its cache grow with the text, so it fails while generating, not while loading");
     if (diagnosis.stage == FailureStage::kv_cache && runs_llama_cpp(diagnosis.runtime))
         notes.emplace_back("llama.cpp reserves the cache of the whole context while it loads, used or not");
+    if (diagnosis.training) notes.emplace_back("vramfit sizes models that answer; training takes far more");
+    const auto copies = load.number("n_copies");
+    if (diagnosis.stage == FailureStage::compute && copies && copies->value > 1)
+        notes.push_back("pipeline parallelism over the GPUs keeps " + std::to_string(copies->value) +
+                        " copies of what goes from one to the next, in the compute buffers");
     add_spill_notes(diagnosis, load);
     if (load.number("sycl_modulo") && diagnosis.device.starts_with("SYCL") && asked != nullptr &&
         asked->value > 4 * gib)

@@ -66,8 +66,9 @@ Words words_beside_profiles(LogRuntime runtime, std::string_view kind, const std
     if (runtime == LogRuntime::mlx && kind == "ctx") return {"--max-kv-size", value}; // mlx_lm.generate, not the server
     if (runtime == LogRuntime::sglang && kind == "graphs") return {"--cuda-graph-max-bs", value}; // server_args.py
     if (runtime != LogRuntime::koboldcpp) return {};
-    if (kind == "flash_attn") return {"--flashattention"}; // koboldcpp.py: since 1.12x it goes without saying
-    if (kind == "cache_type")                              // the same: older versions know no names of types
+    if (kind == "ubatch") return {"--blasbatchsize", value}; // the same: --batchsize is a name of 2025 for it
+    if (kind == "flash_attn") return {"--flashattention"};   // koboldcpp.py: since 1.12x it goes without saying
+    if (kind == "cache_type")                                // the same: older versions know no names of types
         return {"--quantkv", value == "q8_0" ? "1" : value.starts_with("q4") ? "2" : "0"};
     return {};
 }
