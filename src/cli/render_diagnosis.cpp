@@ -42,7 +42,7 @@ std::string head_line(const Diagnosis& diagnosis, const Terminal& terminal) {
     if (!what.empty()) left += "  " + std::string(what);
     if (!diagnosis.device.empty() && diagnosis.oom) left += ", " + shortened(printable(diagnosis.device), 30);
     if (!diagnosis.gpu.empty() && diagnosis.oom) left += " (" + shortened(printable(diagnosis.gpu), 34) + ")";
-    return edges(left, name_of(diagnosis.runtime));
+    return edges(left, diagnosis.program.empty() ? name_of(diagnosis.runtime) : std::string_view(diagnosis.program));
 }
 
 /// `text` behind `first` on lines of the screen's width; what has no blanks to break it at (a path, a name) is cut where
@@ -181,6 +181,7 @@ std::string render_diagnosis_json(const Diagnosis& diagnosis) {
     return dump({{"schema", "vramfit/diagnosis/1"},
                  {"oom", diagnosis.oom},
                  {"runtime", name_of(diagnosis.runtime)},
+                 {"program", text_or_none(diagnosis.program)},
                  {"stage", name_of(diagnosis.stage)},
                  {"time_known", diagnosis.time_known},
                  {"device", text_or_none(diagnosis.device)},

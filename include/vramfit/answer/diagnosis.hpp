@@ -91,6 +91,7 @@ struct DiagnosisAction {
 struct Diagnosis {
     bool oom = false; ///< memory was what failed
     LogRuntime runtime = LogRuntime::unknown;
+    std::string program; ///< that uses the runtime's code and has options of its own: "LocalAI"; mostly empty
     FailureStage stage = FailureStage::none;
     FailureCause cause = FailureCause::none;
     bool time_known = true; ///< else stage `generation` may be one of the load: the log does not show when it failed
@@ -112,6 +113,7 @@ struct Diagnosis {
     std::vector<std::string> missing;     ///< options that would tell more: "--model"
     std::vector<std::string> notes;
     std::string version; ///< of the runtime, as printed
+    std::string build;   ///< of llama.cpp, "b6325", by what it prints; empty where not known, and for forks
     std::vector<LogLine> evidence;
     std::vector<std::string> private_names; ///< of users and hosts, as paths and prompts of the log show them
 

@@ -18,8 +18,8 @@ constexpr std::size_t most_actions = 2;
 
 DiagnosisAction action_of(const Suggestion& suggestion, const Diagnosis& diagnosis) {
     DiagnosisAction action{suggestion.kind, suggestion.summary, suggestion.flags, suggestion.verdict};
-    if (diagnosis.runtime != LogRuntime::llama_cpp && diagnosis.runtime != LogRuntime::unknown)
-        action.flags = flags_of(diagnosis, suggestion);
+    const bool plain = diagnosis.runtime == LogRuntime::llama_cpp || diagnosis.runtime == LogRuntime::unknown;
+    if (!plain || program_of(diagnosis) != nullptr) action.flags = flags_of(diagnosis, suggestion);
     return action;
 }
 
@@ -37,13 +37,13 @@ void add_for_compute(Diagnosis& diagnosis, const Request& request, Estimator& es
         changed.flash_attn = FlashAttention::on;
         action = {"flash_attn",
                   "flash attention: no buffer that grows with batch times context",
-                  flags_of(diagnosis.runtime, "flash_attn", "on"),
+                  flags_of(diagnosis, "flash_attn", "on"),
                   {}};
     } else if (request.n_ubatch.value_or(usual) > usual) {
         changed.n_ubatch = usual;
         action = {"ubatch",
                   "physical batches of " + std::to_string(usual) + ": the compute buffer shrinks with them",
-                  flags_of(diagnosis.runtime, "ubatch", std::to_string(usual)),
+                  flags_of(diagnosis, "ubatch", std::to_string(usual)),
                   {}};
     }
     if (action.flags.empty()) return;
@@ -96,7 +96,7 @@ bool add_beside(Diagnosis& diagnosis, const Budget& budget, const Request& reque
         DiagnosisAction action;
         action.kind = plan.kind;
         action.summary = plan.summary;
-        if (plan.type) action.flags = flags_of(diagnosis.runtime, "cache_type", traits(*plan.type).name);
+        if (plan.type) action.flags = flags_of(diagnosis, "cache_type", traits(*plan.type).name);
         const auto context = context_flags(diagnosis, plan.n_ctx);
         action.flags.insert(action.flags.end(), context.begin(), context.end());
         action.verdict = plan.verdict;
@@ -140,7 +140,7 @@ void confirm_for_engine(Diagnosis& diagnosis, const Request& request, Estimator&
 }
 
 void ask_for_missing(Diagnosis& diagnosis, const Request& request, const Subject& subject) {
-    if (!engine_of(diagnosis.runtime).empty()) {
+    if (!engine_of(diagnosis).empty()) {
         const bool can_be = std::ranges::any_of(diagnosis.actions, [](const DiagnosisAction& action) {
             return action.kind == "ctx" || action.kind == "utilization" || action.kind == "split";
         });
@@ -149,7 +149,7 @@ void ask_for_missing(Diagnosis& diagnosis, const Request& request, const Subject
         if (request.gpus.empty()) diagnosis.missing.emplace_back("--gpu");
         return;
     }
-    if (!runs_llama_cpp(diagnosis.runtime)) return;
+    if (!runs_llama_cpp(diagnosis)) return;
     if (!subject.known() || !subject.weights_known) diagnosis.missing.emplace_back("--model");
     if (!request.quant) diagnosis.missing.emplace_back("--quant");
     if (request.gpus.empty()) diagnosis.missing.emplace_back("--gpu");
@@ -162,8 +162,7 @@ bool wants_estimator(const Diagnosis& diagnosis) {
     case FailureCause::kv_too_large:
     case FailureCause::weights_too_large:
     case FailureCause::compute_too_large:
-    case FailureCause::generation_growth:
-        return runs_llama_cpp(diagnosis.runtime) || !engine_of(diagnosis.runtime).empty();
+    case FailureCause::generation_growth: return runs_llama_cpp(diagnosis) || !engine_of(diagnosis).empty();
     default: return false;
     }
 }
@@ -192,7 +191,7 @@ void one_request(Diagnosis& diagnosis, const Budget& budget) {
     DiagnosisAction action{"parallel",
                            "one request at a time: each of the " + std::to_string(slots->value) +
                                " has a context of its own",
-                           flags_of(diagnosis.runtime, "parallel", "1"),
+                           flags_of(diagnosis, "parallel", "1"),
                            {}};
     diagnosis.actions.insert(diagnosis.actions.begin() + (enough ? 0 : 1), std::move(action));
 }
@@ -203,8 +202,8 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request,
     if (!diagnosis.oom && diagnosis.cause != FailureCause::setting) return add_plain_actions(diagnosis, load);
     const Budget budget = budget_of(load, diagnosis);
     bool confirmed = false;
-    const bool engine = !engine_of(diagnosis.runtime).empty();
-    if (wants_estimator(diagnosis) && subject.known() && subject.cache_agrees && !engine) {
+    const bool engine = !engine_of(diagnosis).empty();
+    if (wants_estimator(diagnosis) && subject.known() && subject.agrees && !engine) {
         Estimator& estimator = *subject.estimator;
         const bool has_types = request.quant || !estimator.model().file_type.empty();
         try {
@@ -231,7 +230,7 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request,
         }
     }
     one_request(diagnosis, budget);
-    if (!confirmed && subject.cache_agrees && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request, subject);
+    if (!confirmed && subject.agrees && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request, subject);
     if (diagnosis.actions.size() > most_actions) diagnosis.actions.resize(most_actions);
 }
 

@@ -9,7 +9,7 @@
 namespace vramfit {
 
 void Advice::option(std::string_view kind, std::string_view value, std::string summary) {
-    auto flags = flags_of(diagnosis_.runtime, kind, value);
+    auto flags = flags_of(diagnosis_, kind, value);
     if (!flags.empty()) plain(kind, std::move(summary), std::move(flags));
 }
 

@@ -1,6 +1,7 @@
 #include "conclude.hpp"
 
 #include "log_text.hpp"
+#include "programs.hpp"
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/text.hpp"
@@ -135,17 +136,6 @@ void put_settings(Diagnosis& diagnosis, const Load& load) {
     }
 }
 
-/// Whether the request would have been met, had the card been empty.
-bool others_hold_it(const Load& load, const Diagnosis& diagnosis) {
-    const Budget budget = budget_of(load, diagnosis);
-    if (budget.host) return false;
-    if (const auto others = load.number("others")) return others->value >= others_from;
-    const OptionalLogged asked = load.failure->refusal.bytes;
-    if (!budget.total || !budget.free || !asked || budget.free_is_left) return false;
-    const std::uint64_t held = budget.total->value - std::min(budget.total->value, budget.free->value);
-    return held >= others_from + driver_share && budget.used + asked->value + driver_share <= budget.total->value;
-}
-
 bool has_weights_on(const Load& load, std::string_view device) {
     return std::ranges::any_of(load.buffers, [&](const LogBuffer& buffer) {
         return buffer.kind == BufferKind::weights && device_of_buffer(buffer.device) == device;
@@ -161,12 +151,25 @@ bool would_have_fit(const Load& load, const Diagnosis& diagnosis) {
     if (budget.free_is_left) return asked->value <= *budget.left;
     if (load.number("projector") && diagnosis.stage != FailureStage::mmproj) return false; // is it there, or not yet?
     if (diagnosis.stage == FailureStage::weights) { // other backends ask for several buffers
-        if (!diagnosis.device.starts_with("CUDA") && !diagnosis.device.starts_with("ROCm")) return false;
+        const bool whole = load.number("whole_weights").has_value();
+        if (!whole && !diagnosis.device.starts_with("CUDA") && !diagnosis.device.starts_with("ROCm")) return false;
     } else if (!has_weights_on(load, diagnosis.device) ||
                (diagnosis.stage != FailureStage::kv_cache && !load.has_cache())) {
         return false;
     }
     return asked->value + driver_share <= *budget.left;
+}
+
+/// Whether the request would have been met, had the card been empty.
+bool others_hold_it(const Load& load, const Diagnosis& diagnosis) {
+    const Budget budget = budget_of(load, diagnosis);
+    if (budget.host) return false;
+    if (would_have_fit(load, diagnosis) && budget.free_is_left) return false; // they left enough
+    if (const auto others = load.number("others")) return others->value >= others_from;
+    const OptionalLogged asked = load.failure->refusal.bytes;
+    if (!budget.total || !budget.free || !asked || budget.free_is_left) return false;
+    const std::uint64_t held = budget.total->value - std::min(budget.total->value, budget.free->value);
+    return held >= others_from + driver_share && budget.used + asked->value + driver_share <= budget.total->value;
 }
 
 /// A Vulkan driver refuses single buffers of a size that its memory would hold.
@@ -220,6 +223,13 @@ bool is_at_load(FailureStage stage) {
            stage == FailureStage::mmproj;
 }
 
+/// What was refused was there, by the log's own figures. What generates can have asked for more in between, unless the
+/// figures are those of the refusal itself.
+bool is_unexplained(const Load& load, const Diagnosis& diagnosis) {
+    const bool exact = runs_pytorch(diagnosis.runtime) && load.number("free_now");
+    return (exact || is_at_load(diagnosis.stage)) && would_have_fit(load, diagnosis);
+}
+
 void judge_failure(Diagnosis& diagnosis, const Load& load) {
     const LogFailure& failure = *load.failure;
     diagnosis.stage = failure.stage;
@@ -233,7 +243,7 @@ void judge_failure(Diagnosis& diagnosis, const Load& load) {
         diagnosis.cause = FailureCause::draft;
     else if (is_buffer_limit(load, diagnosis))
         diagnosis.stage = FailureStage::per_buffer_limit, diagnosis.cause = FailureCause::per_buffer_limit;
-    else if (others_hold_it(load, diagnosis) || (is_at_load(failure.stage) && would_have_fit(load, diagnosis)))
+    else if (others_hold_it(load, diagnosis) || is_unexplained(load, diagnosis))
         diagnosis.cause = FailureCause::other_process;
     else if (const auto before = cause_before(load, diagnosis))
         diagnosis.cause = *before;
@@ -280,6 +290,29 @@ void put_quant(Diagnosis& diagnosis, const Load& load) {
     }
 }
 
+/// Programs that are runtimes of their own to vramfit have words in its profiles.
+void put_program(Diagnosis& diagnosis, const Load& load) {
+    const ProgramInfo* const program = find_program(load.program);
+    const LogRuntime runtime = diagnosis.runtime;
+    if (program == nullptr || (runtime != LogRuntime::llama_cpp && runtime != LogRuntime::unknown &&
+                               runtime != LogRuntime::pytorch && runtime != LogRuntime::mlx))
+        return;
+    diagnosis.program = program->name;
+    if (!program->llama_cpp && runtime == LogRuntime::llama_cpp) diagnosis.runtime = LogRuntime::unknown;
+}
+
+/// Names of functions tell builds of until the beginning of 2025, which seldom print their number. Forks count theirs
+/// from older ones.
+std::string build_of(const Load& load, const Diagnosis& diagnosis) {
+    constexpr std::string_view last_of_2024 = "b4400";
+    if (diagnosis.runtime != LogRuntime::llama_cpp || load.texts.contains("mla_attn")) return "";
+    const std::size_t digits = std::min(load.version.find_first_of("0123456789"), load.version.size());
+    const auto build = log_text::count(std::string_view(load.version).substr(digits));
+    constexpr std::uint64_t least = 1000; // of 2023; a build from a shallow clone counts from 1
+    if (build && *build >= least && *build < 1'000'000) return "b" + std::to_string(*build);
+    return load.number("prints_of_2024") ? std::string(last_of_2024) : "";
+}
+
 } // namespace
 
 std::string option_text(const Load& load, std::string_view name) {
@@ -299,6 +332,9 @@ bool is_fragmented(const Diagnosis& diagnosis) {
     const LogFigure* free = diagnosis.figure("free");
     const LogFigure* slack = diagnosis.figure("slack");
     const bool others = diagnosis.cause == FailureCause::other_process; // that leave it the pieces
+    // Weights and caches are many tensors: where one of them finds no room, more are to come.
+    const bool many = diagnosis.stage == FailureStage::weights || diagnosis.stage == FailureStage::kv_cache;
+    if (many && slack != nullptr && slack->value < gib) return false;
     return diagnosis.oom && !others && asked != nullptr && free != nullptr && slack != nullptr &&
            free->value < asked->value && asked->value - free->value <= slack->value;
 }
@@ -347,6 +383,7 @@ Budget budget_of(const Load& load, const Diagnosis& diagnosis) {
 Diagnosis conclude(const LogFacts& facts, const Load& load) {
     Diagnosis diagnosis;
     diagnosis.runtime = facts.runtime();
+    put_program(diagnosis, load);
     if (load.failure) {
         judge_failure(diagnosis, load);
     } else if (load.other_error) {
@@ -372,6 +409,7 @@ Diagnosis conclude(const LogFacts& facts, const Load& load) {
     const LogDevice* device = device_of(load, diagnosis.device);
     diagnosis.gpu = device != nullptr && !device->description.empty() ? device->description : load.gpu;
     diagnosis.version = load.version;
+    diagnosis.build = build_of(load, diagnosis);
     diagnosis.notes = load.notes;
     diagnosis.evidence = load.evidence;
     diagnosis.private_names = facts.private_names;

@@ -1,11 +1,11 @@
 #include "vramfit/answer/diagnosis.hpp"
 
 #include "actions.hpp"
+#include "agreement.hpp"
 #include "arithmetic.hpp"
 #include "conclude.hpp"
 #include "log_reader.hpp"
 #include "log_text.hpp"
-#include "logged_cache.hpp"
 #include "model_guess.hpp"
 #include "plausible.hpp"
 #include "request_of.hpp"
@@ -57,7 +57,7 @@ void note_namesakes(Diagnosis& diagnosis) {
 /// Where nobody knows which program it was, most are llama.cpp underneath.
 void note_borrowed_flags(Diagnosis& diagnosis) {
     const bool flags = std::ranges::any_of(diagnosis.actions, [](const auto& action) { return !action.flags.empty(); });
-    if (diagnosis.runtime == LogRuntime::unknown && flags)
+    if (diagnosis.runtime == LogRuntime::unknown && diagnosis.program.empty() && flags)
         diagnosis.notes.emplace_back("the log does not show which program wrote it: the flags are llama.cpp's");
 }
 
@@ -85,7 +85,7 @@ Diagnosis diagnose(const ByteStream& log, const Request& hints) {
     diagnosis.model_guess = subject.shape_of;
     identify_quant(diagnosis, load, hints);
     Request request = request_of(load, diagnosis, hints, subject);
-    heed_logged_cache(diagnosis, load, request, subject);
+    check_agreement(diagnosis, load, request, subject);
     add_arithmetic(diagnosis, load, request, subject);
     add_sentences(diagnosis, load, subject);
     add_actions(diagnosis, load, request, subject);

@@ -15,7 +15,7 @@ namespace {
 
 bool is_vllm(const Diagnosis& diagnosis) { return diagnosis.runtime == LogRuntime::vllm; }
 
-RuntimeProfile profile_of(const Diagnosis& diagnosis) { return find_runtime(engine_of(diagnosis.runtime)); }
+RuntimeProfile profile_of(const Diagnosis& diagnosis) { return find_runtime(engine_of(diagnosis)); }
 
 /// "0.95"
 std::string share_text(double share) {
@@ -113,7 +113,7 @@ void advise_small_cache(Advice& advice, const Diagnosis& diagnosis, const Engine
     if (!type.empty() && type != "auto") return advise_cache_type(advice, diagnosis);
     const bool enough = !need.needed || !need.there || *need.needed / 2 <= *need.there;
     if (enough || fits == 0 || !n_ctx || 2 * fits >= *n_ctx) return advise_cache_type(advice, diagnosis);
-    auto flags = flags_of(diagnosis.runtime, "cache_type", "q8_0");
+    auto flags = flags_of(diagnosis, "cache_type", "q8_0");
     const auto context = context_flags(diagnosis, 2 * fits);
     flags.insert(flags.end(), context.begin(), context.end());
     advice.plain("cache_type", "a cache of 8 bits holds twice the tokens", std::move(flags));

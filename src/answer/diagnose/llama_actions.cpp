@@ -57,22 +57,6 @@ std::uint64_t context_that_fits(const Diagnosis& diagnosis, const Budget& budget
     return rounded_context(*n_ctx / 2);
 }
 
-/// Whether that build of llama.cpp places layers by itself (data/runtimes.json); builds of before 2025 print other names
-/// and no version that is easily read.
-bool has_fit(const Diagnosis& diagnosis, const Load& load) {
-    if (load.number("prints_of_2024")) return false;
-    const std::size_t digits = diagnosis.version.find_first_of("0123456789");
-    const auto build = digits == std::string::npos
-                           ? std::nullopt
-                           : log_text::count(std::string_view(diagnosis.version).substr(digits));
-    if (!build || diagnosis.runtime != LogRuntime::llama_cpp) return true;
-    try {
-        return find_runtime_version("llama-server", std::to_string(*build)).has_fit;
-    } catch (const Error&) { // no number of a build
-        return false;
-    }
-}
-
 /// Fewer layers by what was free, where the log shows that; else half of them, which a person can count on from.
 void advise_layers(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
     auto layers = value_of(diagnosis, "gpu_layers_of");
@@ -164,7 +148,7 @@ void advise_context(Advice& advice, const Diagnosis& diagnosis, const Budget& bu
 
 void advise_llama_weights(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
     advice.plain("quant", "a smaller quantization of the same model");
-    const bool fit = has_fit(diagnosis, load) && !flags_of(diagnosis.runtime, "fit", "").empty();
+    const bool fit = !flags_of(diagnosis, "fit", "").empty();
     const auto asked = value_of(diagnosis, "requested"), free = value_of(diagnosis, "free");
     const bool counted = asked && free && *asked > *free && diagnosis.figure("gpu_layers_of");
     if ((diagnosis.stage == FailureStage::weights && counted) || !fit)

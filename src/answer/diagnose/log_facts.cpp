@@ -56,6 +56,10 @@ bool Load::has_cache() const {
     });
 }
 
+bool runs_pytorch(LogRuntime runtime) {
+    return runtime == LogRuntime::pytorch || runtime == LogRuntime::vllm || runtime == LogRuntime::sglang;
+}
+
 FailureStage stage_of_progress(const Load& load) {
     if (load.ready) return FailureStage::generation;
     if (load.has_context) return FailureStage::compute;

@@ -81,6 +81,7 @@ struct LoggedText {
 struct Load {
     std::uint64_t first_line = 0;
     std::string path, name, arch, quant, gpu, version;
+    std::string_view program;                                     ///< of programs(), that uses another runtime's code
     std::map<std::string, Logged, std::less<>> numbers;           ///< "n_ctx", "n_layer", "weights", "free", ...
     std::map<std::string, std::string, std::less<>> texts;        ///< "cache_type_k", "flash_attn", ...
     std::map<std::string, std::string, std::less<>> options;      ///< of a command line: "ctx", "8192"
@@ -117,6 +118,9 @@ struct Load {
     bool has_cache() const; ///< of any kind
     bool failed() const { return failure || other_error; }
 };
+
+/// Whether it asks for memory through PyTorch, whose refusals show what was free at that moment.
+bool runs_pytorch(LogRuntime runtime);
 
 /// What was being done, by how far the load had come: only what had come up can generate.
 FailureStage stage_of_progress(const Load& load);

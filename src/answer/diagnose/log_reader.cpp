@@ -3,6 +3,7 @@
 #include "keyword_search.hpp"
 #include "log_envelope.hpp"
 #include "log_text.hpp"
+#include "programs.hpp"
 #include "wrapped_lines.hpp"
 
 #include "vramfit/base/bytes.hpp"
@@ -45,6 +46,16 @@ void keep_machine(Load& load, const Load& before) {
     }
 }
 
+/// The first one counts: programs name others that they are built on.
+void read_program(LogReader& reader, const Mention& mention) {
+    if (!reader.load().program.empty()) return;
+    const std::string_view text = mention.line.substr(mention.at);
+    for (const ProgramInfo& program : programs()) {
+        for (const std::string_view mark : program.marks)
+            if (text.starts_with(mark)) reader.load().program = program.name;
+    }
+}
+
 } // namespace
 
 LogRefusal refusal_of(const Mention& mention, std::string_view device, std::optional<std::uint64_t> bytes) {
@@ -60,6 +71,8 @@ LogReader::LogReader() {
          {llama_model_rules(), llama_metadata_rules(), llama_context_rules(), llama_failure_rules(), device_rules(),
           ollama_rules(), python_rules(), vllm_rules(), sglang_rules(), system_rules(), other_rules(), speech_rules()})
         rules_.insert(rules_.end(), rules.begin(), rules.end());
+    for (const ProgramInfo& program : programs())
+        for (const std::string_view mark : program.marks) rules_.push_back({mark, read_program});
     load_.first_line = 1;
 }
 
@@ -205,6 +218,7 @@ void LogReader::new_process(std::uint64_t line) {
     load_ = Load();
     load_.first_line = line;
     load_.version = finished.version;
+    load_.program = finished.program;
     load_.windows = finished.windows;
     if (finished.failed()) facts_.last_failed = finished;
     const bool complete = finished.has_buffers() && finished.has_context && !finished.failed();

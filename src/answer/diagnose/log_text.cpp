@@ -68,7 +68,9 @@ bool is_time(std::string_view word) {
     const auto counts = [](char c) {
         return is_digit(c) || std::string_view(".:-/+,TZ[]").find(c) != std::string_view::npos;
     };
-    return !word.empty() && std::all_of(word.begin(), word.end(), counts) &&
+    const bool amount = word.find_first_not_of("0123456789.") == std::string_view::npos &&
+                        std::ranges::count(word, '.') == 1; // "190.50 MiB is free"
+    return !word.empty() && !amount && std::all_of(word.begin(), word.end(), counts) &&
            std::any_of(word.begin(), word.end(), is_digit);
 }
 

@@ -30,7 +30,9 @@ void advise_guardrail(Advice& advice, const Diagnosis& diagnosis, const Budget& 
 }
 
 void advise_weights(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
-    if (runs_llama_cpp(diagnosis.runtime)) return advise_llama_weights(advice, diagnosis, load);
+    if (runs_llama_cpp(diagnosis)) return advise_llama_weights(advice, diagnosis, load);
+    if (diagnosis.runtime == LogRuntime::tensorrt_llm)
+        advice.plain("parallel", "an engine built for fewer requests and tokens at once", {"--max_batch_size", "8"});
     const bool transformers = diagnosis.runtime == LogRuntime::pytorch && diagnosis.device != "MPS";
     if (transformers) advice.plain("quant", "weights in 4 bits: a quarter of those in 16 bits", {"load_in_4bit=True"});
     advice.plain(transformers ? "model" : "quant", "a quantized checkpoint (AWQ, GPTQ, FP8) or a smaller model");
@@ -47,7 +49,7 @@ void advise_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, 
 
 void advise_compute(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
     if (is_engine(diagnosis)) advise_engine_start(advice, diagnosis, load);
-    if (runs_llama_cpp(diagnosis.runtime)) return advise_llama_compute(advice, diagnosis, load, budget);
+    if (runs_llama_cpp(diagnosis)) return advise_llama_compute(advice, diagnosis, load, budget);
     advise_context(advice, diagnosis, budget);
 }
 
@@ -64,7 +66,18 @@ std::string other_card(const Diagnosis& diagnosis, const Load& load) {
     return std::string(variable) + (*failed == 0 ? "1" : "0");
 }
 
-void advise_other_process(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
+/// What was asked for was free when it was: then neither another process nor another card is the answer.
+void advise_limits(Advice& advice) {
+    advice.plain("limit",
+                 "look for a limit of the system or the program: on Windows a larger page file, in a container its "
+                 "memory limit, in PyTorch set_per_process_memory_fraction");
+    advice.plain("other_process",
+                 "start the program anew, and look with nvidia-smi (rocm-smi) at what the card holds then");
+}
+
+void advise_other_process(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
+    const auto asked = value_of(diagnosis, "requested");
+    if (budget.free_is_left && asked && *asked <= *budget.left) return advise_limits(advice);
     const LogFigure* others = diagnosis.figure("others");
     advice.plain("other_process",
                  others != nullptr
@@ -74,7 +87,7 @@ void advise_other_process(Advice& advice, const Diagnosis& diagnosis, const Load
     advise_free_share(advice, diagnosis);
     if (const std::string variable = other_card(diagnosis, load); !variable.empty())
         advice.plain("gpu", "or use another card", {variable});
-    advice.plain("quant", runs_llama_cpp(diagnosis.runtime)
+    advice.plain("quant", runs_llama_cpp(diagnosis)
                               ? "or a smaller quantization or context: what they leave must be enough"
                               : "or a quantized checkpoint (AWQ, GPTQ, FP8): what they leave must be enough");
 }
@@ -139,6 +152,20 @@ void advise_training(Advice& advice) {
     advice.plain("ctx", "shorter examples (max_seq_length, in newer versions max_length): half as long take half");
 }
 
+/// Programs that share nothing with the runtimes but a library.
+void advise_program(Advice& advice, const Diagnosis& diagnosis, const ProgramInfo& program, const Budget& budget) {
+    if (!program.language_models)
+        return advice.plain("quant", "a smaller model, or a more quantized one: see what the program itself offers");
+    if (diagnosis.stage == FailureStage::compute) {
+        const std::uint64_t steps = value_of(diagnosis, "n_batch").value_or(4096);
+        advice.option("ubatch", std::to_string(steps / 2), "smaller steps of a prompt: they need less at once");
+    }
+    advise_context(advice, diagnosis, budget);
+    advise_cache_type(advice, diagnosis);
+    if (program.words.empty()) advice.plain("ctx", "in the program's own settings, a shorter context");
+    advice.plain("quant", "a smaller quantization, or a smaller model");
+}
+
 void advise_settings(Advice& advice, const Diagnosis& diagnosis) {
     if (diagnosis.runtime == LogRuntime::lmstudio)
         return advice.plain(
@@ -159,15 +186,21 @@ void add_plain_actions(Diagnosis& diagnosis, const Load& load) {
                                                        : "PYTORCH_CUDA_ALLOC_CONF") +
                       "=expandable_segments:True"});
     if (diagnosis.training) return advise_training(advice);
+    const ProgramInfo* const program = program_of(diagnosis);
+    const bool elsewhere =
+        diagnosis.cause == FailureCause::other_process || diagnosis.cause == FailureCause::host_memory;
+    if (diagnosis.oom && program != nullptr && !program->llama_cpp && !elsewhere)
+        return advise_program(advice, diagnosis, *program, budget);
     if (diagnosis.oom && load.number("guardrail")) return advise_guardrail(advice, diagnosis, budget);
     switch (diagnosis.cause) {
     case FailureCause::kv_too_large: return advise_cache(advice, diagnosis, load, budget);
     case FailureCause::weights_too_large: return advise_weights(advice, diagnosis, load);
     case FailureCause::compute_too_large: return advise_compute(advice, diagnosis, load, budget);
     case FailureCause::generation_growth: return advise_generation(advice, diagnosis, budget);
-    case FailureCause::other_process: return advise_other_process(advice, diagnosis, load);
+    case FailureCause::other_process: return advise_other_process(advice, diagnosis, load, budget);
     case FailureCause::setting: return advise_settings(advice, diagnosis);
     case FailureCause::host_memory:
+        if (diagnosis.stage == FailureStage::kv_cache) return advise_llama_cache(advice, diagnosis, load, budget);
         advice.plain("quant", "a smaller quantization, or a smaller model");
         advice.plain("other_process", "end other programs, or give the container (or pod) a higher memory limit");
         advise_context(advice, diagnosis, budget);

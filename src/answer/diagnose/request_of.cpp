@@ -153,10 +153,10 @@ bool reserves_all_outputs(const Load& load) {
 
 Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& hints, const Subject& subject) {
     Request request = hints;
-    if (const std::string_view engine = engine_of(diagnosis.runtime); !engine.empty())
+    if (const std::string_view engine = engine_of(diagnosis); !engine.empty())
         request = engine_request(engine, load, diagnosis, hints);
     request.model = subject.id.empty() ? subject.shape_of : subject.id;
-    if (!engine_of(diagnosis.runtime).empty()) return request;
+    if (!engine_of(diagnosis).empty()) return request;
     if (!request.quant && !diagnosis.quant.empty()) request.quant = diagnosis.quant;
     const auto figure = [&](std::string_view name) {
         const LogFigure* found = diagnosis.figure(name);
@@ -170,6 +170,7 @@ Request request_of(const Load& load, const Diagnosis& diagnosis, const Request& 
     const std::string unified = text_of(load, "kv_unified", "kv-unified");
     if (!request.kv_unified && !unified.empty())
         request.kv_unified = unified == "true" || unified == "1" || unified == "on";
+    if (!diagnosis.build.empty() && !request.runtime_version) request.runtime_version = diagnosis.build;
     fill_types(request, load);
     fill_old_defaults(request, load);
     if (option_text(load, "swa-full") == "on" || load.number("swa_full")) request.swa_full = true;

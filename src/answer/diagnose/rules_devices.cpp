@@ -156,6 +156,7 @@ void read_warm_up(LogReader& reader, const Mention& mention) { reader.set("warm_
 
 void read_working_set_warning(LogReader& reader, const Mention& mention) {
     reader.evidence(mention);
+    reader.set("above_working_set", 1, mention.number);
     reader.note("Metal warned that more is allocated than its recommended working set: slow at first, then it fails");
 }
 

@@ -112,6 +112,13 @@ void read_n_ctx_slot(LogReader& reader, const Mention& mention) {
     reader.set_once("n_ctx_slot", count(mention.rest), mention.number);
 }
 
+/// "llama_kv_cache_init: kv_size = 23552, offload = 1, type_k = 'f16', ...", 2025: of all slots.
+void read_kv_size(LogReader& reader, const Mention& mention) {
+    if (reader.load().part != LoadPart::model || reader.in_fit_pass()) return;
+    if (mention.line.find("offload") == std::string_view::npos) return;
+    reader.set_once("n_ctx", count(mention.rest), mention.number);
+}
+
 void read_n_seq_max(LogReader& reader, const Mention& mention) {
     const auto value = own_value(mention);
     if (!value) return;
@@ -268,6 +275,14 @@ void read_draft(LogReader& reader, const Mention&) {
     if (!reader.load().ready) reader.load().part = LoadPart::draft;
 }
 
+/// "failed to create draft context", below why: whose context that was, shows only now.
+void read_draft_failed(LogReader& reader, const Mention& mention) {
+    Load& load = reader.load();
+    if (!load.failure || load.ready || mention.number - load.failure->line > 4) return;
+    load.failure->part = LoadPart::draft;
+    load.numbers.erase("n_ctx"); // the last one that was printed
+}
+
 void read_projector(LogReader& reader, const Mention&) {
     reader.sign(LogRuntime::llama_cpp);
     if (!reader.load().ready) reader.load().part = LoadPart::projector;
@@ -303,6 +318,7 @@ constexpr std::array rules{
     Rule{"n_ctx ", read_n_ctx},
     Rule{"n_ctx_per_seq", read_n_ctx_seq},
     Rule{"n_ctx_seq", read_n_ctx_seq},
+    Rule{"kv_size = ", read_kv_size},
     Rule{"n_ctx_slot", read_n_ctx_slot},
     Rule{"new slot, n_ctx", read_n_ctx_slot},
     Rule{"n_seq_max", read_n_seq_max},
@@ -338,6 +354,8 @@ constexpr std::array rules{
     Rule{"runner --model", read_command<llama_cpp>},
     Rule{"runner --ollama-engine", read_command<llama_cpp>},
     Rule{": model loaded", read_ready},
+    Rule{" main] model loaded", read_ready}, // 2024
+    Rule{"launch_slot_", read_ready},        // a request is worked on
     Rule{"server is listening on", read_ready},
     Rule{"all slots are idle", read_ready},
     Rule{"starting the main loop", read_ready},
@@ -346,6 +364,7 @@ constexpr std::array rules{
     Rule{"llama server listening", read_ready}, // 2023
     Rule{"loading draft model", read_draft},
     Rule{"creating MTP draft context", read_draft},
+    Rule{"failed to create draft context", read_draft_failed},
     Rule{"clip_model_load", read_projector},
     Rule{"clip_ctx: ", read_projector},
     Rule{"loading multimodal model", read_projector},

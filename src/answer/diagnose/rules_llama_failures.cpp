@@ -42,10 +42,37 @@ void read_allocating(LogReader& reader, const Mention& mention) {
     if (!host) reader.refused(refusal_of(mention, name, size_in(std::string(*amount) + "MiB")));
 }
 
+/// "ggml_metal_add_buffer: error: failed to allocate 'data            ' buffer, size = 19283.21 MiB", 2023: what a buffer
+/// was for, its name tells.
+void read_named_buffer(LogReader& reader, const Mention& mention) {
+    const std::string_view name = trimmed(before(mention.rest.substr(1), "'"));
+    const auto size = after(mention.rest, "size =");
+    if (!size) return;
+    reader.sign(LogRuntime::llama_cpp);
+    reader.evidence(mention);
+    reader.refused(refusal_of(mention, "Metal", size_in(*size)));
+    if (name == "data") reader.set("whole_weights", 1, mention.number);
+    reader.failed(name == "data" ? FailureStage::weights
+                  : name == "kv" ? FailureStage::kv_cache
+                                 : FailureStage::compute,
+                  mention);
+}
+
+/// "ggml_metal_get_buffer: error: buffer is nil", 2023: the tensor lies in none of those that were made.
+void read_nil_buffer(LogReader& reader, const Mention& mention) {
+    if (!reader.load().number("above_working_set")) return;
+    reader.sign(LogRuntime::llama_cpp);
+    Load& load = reader.load();
+    load.refusal = refusal_of(mention, "Metal", std::nullopt);
+    reader.failed(FailureStage::compute, mention);
+}
+
 /// What stood behind "failed to allocate ".
 void read_failed_to_allocate(LogReader& reader, const Mention& mention) {
     const std::string_view what = mention.rest;
+    if (what.starts_with('\'')) return read_named_buffer(reader, mention);
     if (is_pinned(mention)) {
+        reader.set("pinned", mention.number, mention.number);
         return reader.note("pinned memory could not be had: slower transfers, not a failure");
     }
     const std::string small = lower(what.substr(0, 60));
@@ -118,7 +145,7 @@ void fail_at_work(LogReader& reader, const Mention& mention) {
 /// "CUDA error: out of memory": a pool or a kernel's scratch, beside the buffers. Where a sentence goes on behind it,
 /// somebody speaks of it.
 void read_cuda_error(LogReader& reader, const Mention& mention) {
-    const auto rest = after(mention.rest.substr(0, 60), "out of memory");
+    const auto rest = after(mention.rest.substr(0, 300), "out of memory"); // behind the path of a file
     if (!rest || rest->starts_with(' ')) return;
     fail_at_work(reader, mention);
 }
@@ -151,6 +178,13 @@ void read_current_device(LogReader& reader, const Mention& mention) {
         return;
     failure->stage = FailureStage::generation;
     failure->time_known = false;
+}
+
+/// "  hipMalloc((void **) &ptr, look_ahead_size)", below the error and its device, which are called CUDA's.
+void read_hip(LogReader& reader, const Mention& mention) {
+    auto& failure = reader.load().failure;
+    if (!failure || mention.number - failure->line > 4 || !failure->refusal.device.starts_with("CUDA")) return;
+    failure->refusal.device.replace(0, 4, "ROCm");
 }
 
 /// "ggml_vulkan: Device memory allocation of size 4563402752 failed."
@@ -251,6 +285,8 @@ void read_what(LogReader& reader, const Mention& mention) {
 
 void read_out_of_device_memory(LogReader& reader, const Mention& mention) {
     if (is_pinned(mention) || has(mention, "exceeds device")) return;
+    const auto pinned = reader.load().number("pinned"); // its reason stands on a line of its own
+    if (pinned && mention.number - pinned->value <= 1) return;
     reader.evidence(mention);
     if (reader.load().ready && has(mention, "what():")) { // the program ends by it, while it works
         reader.load().refusal = refusal_of(mention, "Vulkan0", std::nullopt);
@@ -284,6 +320,8 @@ void read_memory_free(LogReader& reader, const Mention& mention) {
 
 constexpr std::array rules{
     Rule{" MiB on device ", read_allocating},
+    Rule{"error: buffer is nil", read_nil_buffer},
+    Rule{"hipMalloc((", read_hip},
     Rule{"failed to allocate ", read_failed_to_allocate},
     Rule{"Failed to allocate ", read_failed_to_allocate},
     Rule{"unable to allocate ", read_unable},

@@ -304,6 +304,8 @@ constexpr std::array rules{
     Rule{"source=ggml.go", read_sign},
     Rule{"source=device.go", read_sign},
     Rule{"ollama[", read_sign},
+    Rule{"/go/src/github.com/jmorganca/ollama/", read_sign}, // where it is built
+    Rule{"/go/src/github.com/ollama/ollama/", read_sign},
     Rule{"llama.go:", read_sign},
     Rule{"llama runner process", read_sign},
     Rule{"llama-server process has terminated", read_sign},

@@ -128,6 +128,13 @@ void read_mlc(LogReader& reader, const Mention& mention) {
     reader.failed(FailureStage::weights, mention);
 }
 
+/// "Cannot estimate KV cache capacity. The model weight size 3790469120 may be larger than GPU memory size 25438126080"
+void read_mlc_capacity(LogReader& reader, const Mention& mention) {
+    if (const auto size = after(mention.rest, "weight size ")) reader.set("weights", count(*size), mention.number);
+    if (const auto total = after(mention.rest, "memory size ")) reader.set("gpu_total", count(*total), mention.number);
+    reader.failed(FailureStage::kv_cache, mention);
+}
+
 // ---- KoboldCpp --------------------------------------------------------------------------------------------------------
 
 /// "Namespace(blasbatchsize=512, contextsize=65536, gpulayers=43, model=None, model_param='C:\\AI\\x.gguf', quantkv=0)":
@@ -192,6 +199,13 @@ void read_max_sequence(LogReader& reader, const Mention& mention) {
 void read_trt_error(LogReader& reader, const Mention& mention) {
     if (mention.rest.find("out of memory") != std::string_view::npos)
         reader.failed(reader.load().number("weights") ? FailureStage::kv_cache : FailureStage::weights, mention);
+}
+
+/// "[TRT] [W] Requested amount of GPU memory (24793579520 bytes) could not be allocated.": while an engine is built.
+void read_trt_request(LogReader& reader, const Mention& mention) {
+    if (mention.rest.find("could not be allocated") == std::string_view::npos) return;
+    reader.load().refusal = refusal_of(mention, "", size_in(mention.rest));
+    reader.failed(FailureStage::weights, mention);
 }
 
 /// "Executor creation failed due to insufficient GPU memory.", and below it "The following component could not be created:
@@ -300,6 +314,9 @@ constexpr std::array rules{
     Rule{"exceeds the available context size", read_too_long},
     Rule{"model's maximum context length is ", read_too_long},
     Rule{"[TensorRT-LLM]", read_sign<LogRuntime::tensorrt_llm>},
+    Rule{"[TRT-LLM]", read_sign<LogRuntime::tensorrt_llm>},
+    Rule{"Requested amount of GPU memory (", read_trt_request},
+    Rule{"Cannot estimate KV cache capacity", read_mlc_capacity},
     Rule{"Executor creation failed due to insufficient GPU memory", read_executor},
     Rule{"The following component could not be created: ", read_component},
     Rule{"Total GPU memory (GiB): ", read_gibibytes<total_key>},

@@ -74,6 +74,7 @@ void read_torch(LogReader& reader, const Mention& mention) {
     if (!graphs) set("slack", slack);
     if (allocated) set("allocated", allocated);
     if (!unseen && total && free && own && *free + *own <= *total) set("others", *total - *free - *own);
+    if (!refusal.bytes && reader.load().failure) return; // the same error, in fewer words
     FailureStage stage = reader.take_frame();
     if (graphs && (stage == FailureStage::none || stage == FailureStage::generation)) stage = FailureStage::compute;
     if (is_repeated(reader.load(), refusal)) return;
@@ -91,6 +92,11 @@ void collect_torch(LogReader& reader, const Mention& mention) {
         load.failure->text.starts_with("outofmemory") && mention.number - load.failure->line < 200)
         return; // the same error, once more on its way up
     reader.collect(mention, read_torch);
+}
+
+/// The same, broken behind its first sentence, where each piece may have a prefix of its own.
+void collect_broken_torch(LogReader& reader, const Mention& mention) {
+    if (!mention.rest.starts_with(" Tried to")) collect_torch(reader, mention);
 }
 
 template <FailureStage Stage, int Rank>
@@ -200,9 +206,15 @@ void read_does_not_fit(LogReader& reader, const Mention& mention) {
     reader.failed(FailureStage::weights, mention);
 }
 
+/// "Using configured max_seq_len: 145408 tokens.", "Loading model: F:\\models\\x", of TabbyAPI.
+void read_configured_length(LogReader& reader, const Mention& mention) {
+    reader.set("n_ctx", count(mention.rest), mention.number);
+}
+
 /// "Not enough memory to handle 4145 prefill tokens.": of text-generation-inference's trial run at its start.
 void read_trial_run(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::pytorch);
+    reader.set("n_batch", count(mention.rest), mention.number);
     auto& failure = reader.load().failure;
     if (!failure) return reader.failed(FailureStage::compute, mention);
     if (failure->stage != FailureStage::generation || failure->time_known) return;
@@ -232,6 +244,8 @@ constexpr FailureStage weights = FailureStage::weights, cache = FailureStage::kv
 
 constexpr std::array rules{
     Rule{"out of memory. Tried to", collect_torch},
+    Rule{"OutOfMemoryError: CUDA out of memory.", collect_broken_torch},
+    Rule{"OutOfMemoryError: HIP out of memory.", collect_broken_torch},
     Rule{"Allocation on device ", collect_async_pool},
     Rule{"is out of device memory on current platform", read_out_on_platform},
     Rule{"are on the meta device", read_offloaded},
@@ -242,6 +256,7 @@ constexpr std::array rules{
     Rule{"MPS backend out of memory", collect_mps},
     Rule{"Invalid buffer size: ", read_mps_limit},
     Rule{"modules are dispatched on the CPU or the disk", read_does_not_fit},
+    Rule{"configured max_seq_len: ", read_configured_length},
     Rule{"Insufficient VRAM for model", read_does_not_fit},
     Rule{"Insufficient VRAM in split for model", read_does_not_fit},
     Rule{"DefaultCPUAllocator: ", read_cpu_allocator},

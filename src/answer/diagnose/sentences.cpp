@@ -23,10 +23,6 @@ std::string on_device(const Diagnosis& diagnosis) {
                : quote(diagnosis.device);
 }
 
-bool runs_pytorch(LogRuntime runtime) {
-    return runtime == LogRuntime::pytorch || runtime == LogRuntime::vllm || runtime == LogRuntime::sglang;
-}
-
 /// PyTorch asks for one tensor after the other, and names the first that found no room.
 bool is_one_tensor(const Diagnosis& diagnosis) {
     return runs_pytorch(diagnosis.runtime) && diagnosis.device.starts_with("GPU ") &&
@@ -50,7 +46,7 @@ std::string thing_of(const Diagnosis& diagnosis, const Budget& budget) {
     if (diagnosis.stage == FailureStage::weights && is_part_of_weights(diagnosis, budget))
         return "this part of the weights";
     switch (diagnosis.stage) {
-    case FailureStage::weights: return "the weights";
+    case FailureStage::weights: return diagnosis.program == "ExLlama" ? "the model with its cache" : "the weights";
     case FailureStage::kv_cache:
         return n_ctx == nullptr ? "the KV cache" : "the KV cache of " + tokens_text(n_ctx->value);
     case FailureStage::compute: return "the compute buffer";
@@ -146,7 +142,8 @@ std::string other_process_sentence(const Diagnosis& diagnosis, const Budget& bud
     const LogFigure* asked = diagnosis.figure("requested");
     const LogFigure* others = diagnosis.figure("others");
     const bool shown = others != nullptr && others->value >= gib;
-    if (shown || !budget.left || asked == nullptr || asked->value > *budget.left)
+    const bool enough = budget.left && asked != nullptr && asked->value <= *budget.left;
+    if (!enough || (shown && !budget.free_is_left))
         return thing + " would fit on " + on_device(diagnosis) + ", but other processes hold memory there";
     return thing + " would fit on " + on_device(diagnosis) + " by the log's own figures (" + format_mib(*budget.left) +
            " left): another process, or a limit that the log does not show, must have taken the rest";
@@ -264,11 +261,14 @@ void add_notes(Diagnosis& diagnosis, const Load& load) {
     if (const auto tier = load.number("default_ctx"); diagnosis.oom && tier)
         notes.emplace_back("Ollama chose a context of " + std::to_string(tier->value) +
                            " by the card's memory; nobody asked for it");
-    if (diagnosis.stage == FailureStage::generation && diagnosis.runtime == LogRuntime::pytorch)
+    const ProgramInfo* const program = program_of(diagnosis);
+    if (diagnosis.stage == FailureStage::generation && diagnosis.runtime == LogRuntime::pytorch && program == nullptr)
         notes.emplace_back(
             "transformers lets its cache grow with the text, so it fails while generating, not while loading");
-    if (diagnosis.stage == FailureStage::kv_cache && runs_llama_cpp(diagnosis.runtime))
+    if (diagnosis.stage == FailureStage::kv_cache && runs_llama_cpp(diagnosis))
         notes.emplace_back("llama.cpp reserves the cache of the whole context while it loads, used or not");
+    if (program != nullptr && !program->language_models)
+        notes.push_back(std::string(program->name) + " runs no language models, and those are what vramfit sizes");
     if (diagnosis.training) notes.emplace_back("vramfit sizes models that answer; training takes far more");
     const auto copies = load.number("n_copies");
     if (diagnosis.stage == FailureStage::compute && copies && copies->value > 1)
@@ -287,7 +287,7 @@ void add_sentences(Diagnosis& diagnosis, const Load& load, const Subject& subjec
     const LogFigure* free = diagnosis.figure("free");
     const bool unknown_cache = diagnosis.oom && diagnosis.figure("requested") == nullptr && !subject.known() &&
                                diagnosis.stage == FailureStage::kv_cache &&
-                               diagnosis.cause == FailureCause::kv_too_large && runs_llama_cpp(diagnosis.runtime);
+                               diagnosis.cause == FailureCause::kv_too_large && runs_llama_cpp(diagnosis);
     diagnosis.summary = unknown_cache && free != nullptr && free->value >= 4 * gib
                             ? unknown_cache_sentence(diagnosis, budget, free->value)
                             : summary_of(diagnosis, load);

@@ -16,7 +16,7 @@ struct Subject {
     std::string shape_of;                 ///< of the catalog, where `id` is empty: only its shape is the log's
     bool named = false;                   ///< by a person
     bool weights_known = true;            ///< else only its cache can be sized
-    bool cache_agrees = true;             ///< with the log's sizes; else nothing of it is confirmed
+    bool agrees = true;                   ///< with the log's own figures; else nothing of it is confirmed
     Request request;                      ///< what its source wants: context, projector, adapters
 
     bool known() const { return estimator != nullptr; }

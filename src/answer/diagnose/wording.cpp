@@ -84,10 +84,34 @@ bool had_flash_attention_off(LogRuntime runtime) {
     return runtime == LogRuntime::ollama || runtime == LogRuntime::koboldcpp;
 }
 
+RuntimeProfile profile_at(std::string_view id, const std::string& build) {
+    return build.empty() ? find_runtime(id) : find_runtime_version(id, build);
+}
+
+Words flags_of_version(LogRuntime runtime, const std::string& build, std::string_view kind, std::string_view value) {
+    const std::string text(value);
+    Words flags;
+    if (kind == "cache_type" && value.starts_with('q') && had_flash_attention_off(runtime))
+        flags = flags_of_version(runtime, build, "flash_attn", "on");
+    if (const Words words = words_beside_profiles(runtime, kind, text); !words.empty()) {
+        add(flags, words);
+        return flags;
+    }
+    const std::string_view id = profile_of(runtime);
+    if (id.empty()) return {};
+    const RuntimeProfile profile = profile_at(id, build);
+    if (!build.empty() && kind == "cache_type" && value.starts_with('q') && profile.flash_attn == FlashAttention::off)
+        add(flags, profile.written("flash_attn", "on").words);
+    for (const auto& [setting, said] : settings_of(profile, kind, text)) {
+        if (profile.can_set(setting)) add(flags, profile.written(setting, said).words);
+    }
+    return flags;
+}
+
 /// A context of `n_ctx` tokens in all, for so many slots.
-Words context_of_slots(LogRuntime runtime, std::uint64_t n_ctx, std::uint64_t slots) {
-    const bool each = runtime == LogRuntime::ollama && slots > 1;
-    return flags_of(runtime, "ctx", std::to_string(each ? n_ctx / slots : n_ctx));
+Words context_of_slots(const Diagnosis& diagnosis, std::uint64_t n_ctx, std::uint64_t slots) {
+    const bool each = diagnosis.runtime == LogRuntime::ollama && slots > 1;
+    return flags_of(diagnosis, "ctx", std::to_string(each ? n_ctx / slots : n_ctx));
 }
 
 // ---- suggestions of the estimator -------------------------------------------------------------------------------------
@@ -118,32 +142,23 @@ Words suggested_context(const Diagnosis& diagnosis, const Suggestion& suggestion
     };
     const std::uint64_t n_ctx = set("n_ctx").value_or(0);
     const auto slots = set("parallel");
-    return slots ? context_of_slots(diagnosis.runtime, n_ctx, *slots) : context_flags(diagnosis, n_ctx);
+    return slots ? context_of_slots(diagnosis, n_ctx, *slots) : context_flags(diagnosis, n_ctx);
 }
 
 } // namespace
 
 std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std::string_view value) {
-    const std::string text(value);
-    Words flags;
-    if (kind == "cache_type" && value.starts_with('q') && had_flash_attention_off(runtime))
-        flags = flags_of(runtime, "flash_attn", "on");
-    if (const Words words = words_beside_profiles(runtime, kind, text); !words.empty()) {
-        add(flags, words);
-        return flags;
-    }
-    const std::string_view id = profile_of(runtime);
-    if (id.empty()) return {};
-    const RuntimeProfile profile = find_runtime(id);
-    for (const auto& [setting, said] : settings_of(profile, kind, text)) {
-        if (profile.can_set(setting)) add(flags, profile.written(setting, said).words);
-    }
-    return flags;
+    return flags_of_version(runtime, "", kind, value);
+}
+
+std::vector<std::string> flags_of(const Diagnosis& diagnosis, std::string_view kind, std::string_view value) {
+    if (const ProgramInfo* const program = program_of(diagnosis)) return program_words(*program, kind, value);
+    return flags_of_version(diagnosis.runtime, diagnosis.build, kind, value);
 }
 
 std::vector<std::string> context_flags(const Diagnosis& diagnosis, std::uint64_t n_ctx) {
     const LogFigure* parallel = diagnosis.figure("n_parallel");
-    return context_of_slots(diagnosis.runtime, n_ctx, parallel == nullptr ? 1 : parallel->value);
+    return context_of_slots(diagnosis, n_ctx, parallel == nullptr ? 1 : parallel->value);
 }
 
 std::vector<std::string> flags_of(const Diagnosis& diagnosis, const Suggestion& suggestion) {
@@ -151,14 +166,23 @@ std::vector<std::string> flags_of(const Diagnosis& diagnosis, const Suggestion& 
     for (const auto& [name, value] : suggestion.set) {
         if (is_no_option(name)) continue;
         const Words words = name == "n_ctx" ? suggested_context(diagnosis, suggestion)
-                                            : flags_of(diagnosis.runtime, kind_of(name), text_of(value));
+                                            : flags_of(diagnosis, kind_of(name), text_of(value));
         if (words.empty()) return {};
         add(flags, words);
     }
     return flags;
 }
 
-std::string_view engine_of(LogRuntime runtime) { return runs_llama_cpp(runtime) ? "" : profile_of(runtime); }
+const ProgramInfo* program_of(const Diagnosis& diagnosis) { return find_program(diagnosis.program); }
+
+std::string_view engine_of(const Diagnosis& diagnosis) {
+    return runs_llama_cpp(diagnosis.runtime) || program_of(diagnosis) != nullptr ? "" : profile_of(diagnosis.runtime);
+}
+
+bool runs_llama_cpp(const Diagnosis& diagnosis) {
+    const ProgramInfo* const program = program_of(diagnosis);
+    return program == nullptr ? runs_llama_cpp(diagnosis.runtime) : program->llama_cpp;
+}
 
 bool runs_llama_cpp(LogRuntime runtime) {
     return runtime == LogRuntime::llama_cpp || runtime == LogRuntime::ollama || runtime == LogRuntime::lmstudio ||

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "programs.hpp"
+
 #include "vramfit/answer/diagnosis.hpp"
 
 #include <cstdint>
@@ -9,8 +11,11 @@
 
 namespace vramfit {
 
-/// How `runtime` is told something: kind "ctx", value "8192" are {"-c", "8192"} for llama.cpp and
-/// {"OLLAMA_CONTEXT_LENGTH=8192"} for Ollama. Empty where the runtime has no such setting.
+/// How the program of the log is told something: kind "ctx", value "8192" are {"-c", "8192"} for llama.cpp and
+/// {"OLLAMA_CONTEXT_LENGTH=8192"} for Ollama. Empty where it has no such setting, in its version.
+std::vector<std::string> flags_of(const Diagnosis& diagnosis, std::string_view kind, std::string_view value);
+
+/// The same of a runtime's newest version.
 std::vector<std::string> flags_of(LogRuntime runtime, std::string_view kind, std::string_view value);
 
 /// The same of a context of `n_ctx` tokens in all: Ollama counts those of one of its parallel requests.
@@ -20,10 +25,14 @@ std::vector<std::string> context_flags(const Diagnosis& diagnosis, std::uint64_t
 /// another model or card, which is no option of a running program.
 std::vector<std::string> flags_of(const Diagnosis& diagnosis, const Suggestion& suggestion);
 
-/// Which runtimes run llama.cpp's own memory code, so that the estimator speaks for them.
+/// Whether it runs llama.cpp's own memory code, so that the estimator speaks for it.
+bool runs_llama_cpp(const Diagnosis& diagnosis);
 bool runs_llama_cpp(LogRuntime runtime);
 
-/// The estimator's name of an engine that reads checkpoints ("vllm", "transformers"); empty for other runtimes.
-std::string_view engine_of(LogRuntime runtime);
+/// The estimator's name of an engine that reads checkpoints ("vllm", "transformers"); empty for others.
+std::string_view engine_of(const Diagnosis& diagnosis);
+
+/// The program of the log where it is none of the runtimes, and uses the code of one; or nullptr.
+const ProgramInfo* program_of(const Diagnosis& diagnosis);
 
 } // namespace vramfit

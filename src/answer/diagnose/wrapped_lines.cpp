@@ -105,8 +105,23 @@ constexpr std::array known_heads{
 
 std::string_view first_word(std::string_view line) { return line.substr(0, line.find(' ')); }
 
+/// Lines that begin without a name and a colon: what comes below an error.
+constexpr std::array known_lines{std::string_view("current device: "),
+                                 std::string_view("Segmentation fault"),
+                                 std::string_view("Aborted"),
+                                 std::string_view("Killed"),
+                                 std::string_view("terminate called"),
+                                 std::string_view("CUDA error"),
+                                 std::string_view("srv ")};
+
 /// `following` begins a line of its own, however long `line` is; "llm_" and "load_tensors:" are one word.
 bool has_known_head(std::string_view line, std::string_view following) {
+    const auto begins = [&](std::string_view known) { return unquoted(following).starts_with(known); };
+    if (std::ranges::any_of(known_lines, begins)) return true;
+    const std::string_view text = unquoted(following);
+    if (text.size() < 3) return false;
+    if (text[1] == ' ' && std::string_view("IWED").find(text[0]) != std::string_view::npos) return true;
+    if (text.substr(1).starts_with(":\\")) return true; // "E srv  load_model: ...", "D:\\a\\x.c:12: ..."
     return !line.ends_with('_') && std::ranges::find(known_heads, first_word(unquoted(following))) != known_heads.end();
 }
 

@@ -1,13 +1,17 @@
-#include "logged_cache.hpp"
+#include "agreement.hpp"
 
 #include "figure_text.hpp"
+#include "log_text.hpp"
 #include "tokens_beside.hpp"
 #include "wording.hpp"
+
+#include "answer/judge.hpp"
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/error.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace vramfit {
 namespace {
@@ -67,20 +71,44 @@ void check_size(Diagnosis& diagnosis, const Load& load, const Request& request, 
     if (logged == 0) return;
     const CacheNeed most = cache_need(request, *subject.estimator);
     if (logged <= most.bytes || logged - most.bytes < mib) return;
-    subject.cache_agrees = false;
+    subject.agrees = false;
     diagnosis.notes.push_back("nothing is confirmed: the log's cache (" + format_bytes(logged) +
                               " and more) is larger than this model's at " + tokens_text(most.n_ctx) + " (" +
                               format_bytes(most.bytes) +
                               "): another model, an older build, or settings that the log does not show");
 }
 
+/// The GPUs that the log has buffers on, and as many as the number of the one that failed tells.
+std::size_t devices_in_use(const Diagnosis& diagnosis, const Load& load) {
+    std::set<std::string_view> names;
+    const auto add = [&](std::string_view name) {
+        if (!name.empty() && !is_host_buffer(name)) names.insert(device_of_buffer(name));
+    };
+    for (const LogBuffer& buffer : load.buffers) add(buffer.device);
+    add(diagnosis.device);
+    const std::size_t digits = diagnosis.device.find_last_not_of("0123456789") + 1;
+    const auto last = log_text::count(std::string_view(diagnosis.device).substr(digits));
+    return std::max<std::size_t>(names.size(), last && *last < max_devices ? *last + 1 : 0);
+}
+
+void check_devices(Diagnosis& diagnosis, const Load& load, const Request& request, Subject& subject) {
+    const std::size_t named = request.gpus.empty() ? 0 : requested_devices(request).size();
+    const std::size_t used = devices_in_use(diagnosis, load);
+    if (named == 0 || used <= named) return;
+    subject.agrees = false;
+    diagnosis.notes.push_back("nothing is confirmed: the log has " + std::to_string(used) + " GPUs, and " +
+                              std::to_string(named) + (named == 1 ? " is" : " are") + " named; name all, as in --gpu " +
+                              std::to_string(used) + "x24GB");
+}
+
 } // namespace
 
-void heed_logged_cache(Diagnosis& diagnosis, const Load& load, Request& request, Subject& subject) {
-    if (!diagnosis.oom || !subject.known() || !runs_llama_cpp(diagnosis.runtime)) return;
+void check_agreement(Diagnosis& diagnosis, const Load& load, Request& request, Subject& subject) {
+    if (!diagnosis.oom || !subject.known() || !runs_llama_cpp(diagnosis)) return;
     try {
         find_context(diagnosis, load, request, *subject.estimator);
         check_size(diagnosis, load, request, subject);
+        check_devices(diagnosis, load, request, subject);
     } catch (const Error&) { // settings that make no cache: its size tells nothing
         return;
     }
