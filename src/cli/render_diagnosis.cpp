@@ -80,8 +80,8 @@ std::string in_effect(const Diagnosis& diagnosis) {
     if (const LogFigure* slots = diagnosis.figure("n_parallel"))
         add(std::to_string(slots->value) + (slots->value == 1 ? " slot" : " slots"), slots->line);
     for (const LogSetting& setting : diagnosis.settings) {
-        if (setting.name == "cache_type_k") add("K cache " + printable(setting.value), setting.line);
-        if (setting.name == "cache_type_v") add("V cache " + printable(setting.value), setting.line);
+        if (setting.name == "cache_type_k") add("K cache " + shortened(printable(setting.value), 20), setting.line);
+        if (setting.name == "cache_type_v") add("V cache " + shortened(printable(setting.value), 20), setting.line);
         if (setting.name == "gpu_memory_utilization" || setting.name == "mem_fraction_static")
             add((setting.name.starts_with("gpu") ? "utilization " : "static share ") + printable(setting.value),
                 setting.line);

@@ -53,7 +53,7 @@ TEST_CASE("Hostile commands are read up to a bound") {
     std::string many = "llama-server";
     for (int i = 0; i < 5000; ++i) many += " -c 1";
     CHECK(option(many, "ctx") == "1");
-    CHECK(option("llama-server -ctk " + std::string(5000, 'x'), "cache-type-k").size() == 200);
+    CHECK(option("llama-server -ctk " + std::string(5000, 'x'), "cache-type-k").empty()); // not a part of it
     CHECK(command_options("llama.cpp", "llama-server - -- --= ' \" \\").empty());
     CHECK(command_options("llama.cpp", "").empty());
 }

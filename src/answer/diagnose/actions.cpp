@@ -196,6 +196,16 @@ void one_request(Diagnosis& diagnosis, const Budget& budget) {
     diagnosis.actions.insert(diagnosis.actions.begin() + (enough ? 0 : 1), std::move(action));
 }
 
+/// A question that the estimator cannot answer leaves the advice without its verdict.
+template <typename Ask>
+void ask(Diagnosis& diagnosis, const Subject& subject, Ask question) {
+    try {
+        question();
+    } catch (const Error& error) {
+        if (subject.named) diagnosis.notes.push_back("not confirmed by the estimator: " + std::string(error.what()));
+    }
+}
+
 } // namespace
 
 void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request, const Subject& subject) {
@@ -206,14 +216,11 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request,
     if (wants_estimator(diagnosis) && subject.known() && subject.agrees && !engine) {
         Estimator& estimator = *subject.estimator;
         const bool has_types = request.quant || !estimator.model().file_type.empty();
-        try {
+        ask(diagnosis, subject, [&] {
             confirmed = subject.weights_known && add_beside(diagnosis, budget, request, estimator);
             if (!confirmed && subject.weights_known && has_types && !request.gpus.empty())
                 confirmed = add_confirmed(diagnosis, request, estimator);
-        } catch (const Error& error) { // a question that the estimator cannot answer: advice without its verdict
-            if (subject.named)
-                diagnosis.notes.push_back("not confirmed by the estimator: " + std::string(error.what()));
-        }
+        });
     }
     const LogFigure* asked = diagnosis.figure("requested");
     const LogFigure* free = diagnosis.figure("free");
@@ -221,14 +228,8 @@ void add_actions(Diagnosis& diagnosis, const Load& load, const Request& request,
         asked->value > free->value)
         context_first(diagnosis);
     if (diagnosis.actions.size() < most_actions) add_others(diagnosis, load);
-    if (engine && wants_estimator(diagnosis) && subject.known() && !request.gpus.empty()) {
-        try {
-            confirm_for_engine(diagnosis, request, *subject.estimator);
-        } catch (const Error& error) {
-            if (subject.named)
-                diagnosis.notes.push_back("not confirmed by the estimator: " + std::string(error.what()));
-        }
-    }
+    if (engine && wants_estimator(diagnosis) && subject.known() && !request.gpus.empty())
+        ask(diagnosis, subject, [&] { confirm_for_engine(diagnosis, request, *subject.estimator); });
     one_request(diagnosis, budget);
     if (!confirmed && subject.agrees && wants_estimator(diagnosis)) ask_for_missing(diagnosis, request, subject);
     if (diagnosis.actions.size() > most_actions) diagnosis.actions.resize(most_actions);

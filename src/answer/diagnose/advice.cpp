@@ -2,6 +2,7 @@
 
 #include "wording.hpp"
 
+#include "vramfit/hardware/device.hpp"
 #include "vramfit/memory/runtime.hpp"
 
 #include <algorithm>
@@ -13,6 +14,17 @@ void Advice::option(std::string_view kind, std::string_view value, std::string s
     if (!flags.empty()) plain(kind, std::move(summary), std::move(flags));
 }
 
+void Advice::smaller(std::string_view kind, std::uint64_t wanted, std::optional<std::uint64_t> in_effect,
+                     std::string summary) {
+    if (in_effect && *in_effect <= wanted) wanted = *in_effect / 2;
+    if (wanted > 0) option(kind, std::to_string(wanted), std::move(summary));
+}
+
+void Advice::more_gpus(std::string summary) {
+    const std::uint64_t n_gpus = std::max<std::uint64_t>(value_of(diagnosis_, "n_gpus").value_or(1), 1);
+    if (n_gpus <= max_devices / 2) option("split", std::to_string(2 * n_gpus), std::move(summary));
+}
+
 void Advice::context(std::uint64_t n_ctx, std::string summary) {
     auto flags = n_ctx > 0 ? context_flags(diagnosis_, n_ctx) : std::vector<std::string>();
     if (!flags.empty()) plain("ctx", std::move(summary), std::move(flags));
@@ -20,16 +32,6 @@ void Advice::context(std::uint64_t n_ctx, std::string summary) {
 
 void Advice::plain(std::string_view kind, std::string summary, std::vector<std::string> flags) {
     diagnosis_.actions.push_back({std::string(kind), std::move(summary), std::move(flags), {}});
-}
-
-std::string_view setting_of(const Diagnosis& diagnosis, std::string_view name) {
-    const auto found = std::ranges::find(diagnosis.settings, name, &LogSetting::name);
-    return found == diagnosis.settings.end() ? std::string_view() : std::string_view(found->value);
-}
-
-std::optional<std::uint64_t> value_of(const Diagnosis& diagnosis, std::string_view name) {
-    const LogFigure* figure = diagnosis.figure(name);
-    return figure == nullptr ? std::nullopt : std::optional(figure->value);
 }
 
 std::uint64_t rounded_context(std::uint64_t n_ctx) {

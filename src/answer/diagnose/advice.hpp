@@ -1,5 +1,7 @@
 #pragma once
 
+#include "figures.hpp"
+
 #include "vramfit/answer/diagnosis.hpp"
 
 #include <cstdint>
@@ -17,6 +19,12 @@ public:
 
     /// `kind` as in flags_of.
     void option(std::string_view kind, std::string_view value, std::string summary);
+    /// A number that is to become smaller: `wanted`, or half of what is in effect where that is not less; nothing where no
+    /// whole number is.
+    void smaller(std::string_view kind, std::uint64_t wanted, std::optional<std::uint64_t> in_effect,
+                 std::string summary);
+    /// Twice the GPUs that are in use.
+    void more_gpus(std::string summary);
     /// A context of `n_ctx` tokens in all, 0 of them: nothing.
     void context(std::uint64_t n_ctx, std::string summary);
     /// In words, or with flags that no runtime's table has.
@@ -25,12 +33,6 @@ public:
 private:
     Diagnosis& diagnosis_;
 };
-
-/// The setting `name` as the log has it; empty where it does not show.
-std::string_view setting_of(const Diagnosis& diagnosis, std::string_view name);
-
-/// The value of the figure `name`.
-std::optional<std::uint64_t> value_of(const Diagnosis& diagnosis, std::string_view name);
 
 /// A number of tokens that people would choose, at most `n_ctx`.
 std::uint64_t rounded_context(std::uint64_t n_ctx);

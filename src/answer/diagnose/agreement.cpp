@@ -1,5 +1,6 @@
 #include "agreement.hpp"
 
+#include "conclude.hpp"
 #include "figure_text.hpp"
 #include "log_text.hpp"
 #include "tokens_beside.hpp"
@@ -66,6 +67,18 @@ void find_context(Diagnosis& diagnosis, const Load& load, Request& request, Esti
                               ", for a cache of " + std::string(traits(request.type_k.value_or(TensorType::f16)).name));
 }
 
+/// What the cache of the context takes, where the log shows no request for it; that it was there is no reason to fail.
+void find_request(Diagnosis& diagnosis, const Load& load, const Request& request, Estimator& estimator) {
+    if (diagnosis.stage != FailureStage::kv_cache || diagnosis.figure("requested") != nullptr) return;
+    if (diagnosis.figure("n_ctx") == nullptr) return;
+    const CacheNeed need = cache_need(request, estimator);
+    if (need.per_token == 0) return;
+    const Budget budget = budget_of(load, diagnosis);
+    const bool fits = budget.free_is_left && need.bytes <= budget.free->value;
+    if (fits && diagnosis.cause == FailureCause::kv_too_large) diagnosis.cause = FailureCause::other_process;
+    diagnosis.figures.push_back({"requested", need.bytes, 0, true});
+}
+
 void check_size(Diagnosis& diagnosis, const Load& load, const Request& request, Subject& subject) {
     const std::uint64_t logged = checked_add(logged_caches(load), refused_cache(diagnosis, load), "the log's caches");
     if (logged == 0) return;
@@ -107,6 +120,7 @@ void check_agreement(Diagnosis& diagnosis, const Load& load, Request& request, S
     if (!diagnosis.oom || !subject.known() || !runs_llama_cpp(diagnosis)) return;
     try {
         find_context(diagnosis, load, request, *subject.estimator);
+        find_request(diagnosis, load, request, *subject.estimator);
         check_size(diagnosis, load, request, subject);
         check_devices(diagnosis, load, request, subject);
     } catch (const Error&) { // settings that make no cache: its size tells nothing

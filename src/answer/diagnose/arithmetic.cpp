@@ -1,6 +1,6 @@
 #include "arithmetic.hpp"
 
-#include "engine_actions.hpp"
+#include "engine_figures.hpp"
 #include "figure_text.hpp"
 #include "tokens_beside.hpp"
 
@@ -21,7 +21,7 @@ void add_budget(Diagnosis& diagnosis, const Load& load) {
         lines.push_back(load.number("guardrail")
                             ? "expected by LM Studio: " + decimal_gb(asked->value) + line_text(*asked)
                             : "asked for: " + format_mib(asked->value) + line_text(*asked));
-    if (const LogFigure* required = asked == nullptr ? diagnosis.figure("required") : nullptr)
+    if (const LogFigure* required = asked == nullptr || asked->line == 0 ? diagnosis.figure("required") : nullptr)
         lines.push_back("needed in all, by the runtime: " + format_mib(required->value) + line_text(*required));
     if (const LogFigure* limit = diagnosis.figure("limit"))
         lines.push_back("most that one buffer may have: " + format_mib(limit->value) + line_text(*limit));
@@ -59,9 +59,10 @@ void add_engine_arithmetic(Diagnosis& diagnosis) {
 
 /// What a context of that many tokens takes, where the model is known; else an example, so that a number of tokens gets
 /// a size.
-void add_cache_arithmetic(Diagnosis& diagnosis, bool free_is_left, const Request& request, const Subject& subject) {
+void add_cache_arithmetic(Diagnosis& diagnosis, const Request& request, const Subject& subject) {
     const LogFigure* n_ctx = diagnosis.figure("n_ctx");
-    if (diagnosis.stage != FailureStage::kv_cache || diagnosis.figure("requested") != nullptr) return;
+    const LogFigure* asked = diagnosis.figure("requested");
+    if (diagnosis.stage != FailureStage::kv_cache || (asked != nullptr && asked->line > 0)) return;
     if (diagnosis.runtime == LogRuntime::vllm || diagnosis.runtime == LogRuntime::sglang)
         return add_engine_arithmetic(diagnosis);
     const bool known = subject.known();
@@ -91,10 +92,6 @@ void add_cache_arithmetic(Diagnosis& diagnosis, bool free_is_left, const Request
                                        (diagnosis.oom ? "were" : "are") + " free" + (known ? " hold" : " would hold") +
                                        " the cache of at most " + tokens_text(free->value / need.per_token) +
                                        ", were nothing else put there: weights and compute buffer need room, too");
-    if (!known) return;
-    const bool fits = free_is_left && free != nullptr && need.bytes <= free->value;
-    if (fits && diagnosis.cause == FailureCause::kv_too_large) diagnosis.cause = FailureCause::other_process;
-    diagnosis.figures.push_back({"requested", need.bytes, 0, true}); // moves the others
 }
 
 } // namespace
@@ -102,7 +99,7 @@ void add_cache_arithmetic(Diagnosis& diagnosis, bool free_is_left, const Request
 void add_arithmetic(Diagnosis& diagnosis, const Load& load, const Request& request, const Subject& subject) {
     if (!diagnosis.oom) return;
     add_budget(diagnosis, load);
-    add_cache_arithmetic(diagnosis, budget_of(load, diagnosis).free_is_left, request, subject);
+    add_cache_arithmetic(diagnosis, request, subject);
 }
 
 } // namespace vramfit

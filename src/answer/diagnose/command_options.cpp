@@ -12,7 +12,7 @@ namespace {
 // A log's line may be of any length, and each word of it a flag.
 constexpr std::size_t most_bytes = 8000;
 constexpr std::size_t most_words = 256;
-constexpr std::size_t most_value = 200;
+constexpr std::size_t most_value = 2000; // a longer one is passed over: half of it would be another
 
 /// Where logs and texts around a command end it: `cmd="... --port 1234"`, "`llama-server -c 8192`, ...".
 constexpr std::string_view ends = "\"`,;";
@@ -52,8 +52,8 @@ CommandOptions command_options(std::string_view runtime, std::string_view text) 
     for (const ReadSetting& read : read_arguments(command, "", Mistakes::pass_over).settings) {
         const auto& [setting, value, where] = read.said;
         std::string& said = options[setting];
-        said = (adds_up(setting) && !said.empty() ? said + "," : "") + value.substr(0, most_value);
-        if (said.size() > most_bytes) said.resize(most_bytes);
+        const std::string added = (adds_up(setting) && !said.empty() ? said + "," : "") + value;
+        if (value.size() <= most_value && added.size() <= most_bytes) said = added;
     }
     return options;
 }

@@ -174,8 +174,14 @@ Comparison compare(const ByteStream& log, const Request& hints) {
             request.free.reset();
             request.tensor_split.clear();
         }
-        guess_experts(comparison, logged, request, *subject.estimator);
-        compare_places(comparison, *load, logged, request, *subject.estimator);
+        try {
+            guess_experts(comparison, logged, request, *subject.estimator);
+            compare_places(comparison, *load, logged, request, *subject.estimator);
+        } catch (const Error& error) {
+            if (subject.named) throw;
+            comparison.reason = "the log's settings cannot be estimated: " + std::string(error.what());
+            return comparison;
+        }
     }
     add_reasons(comparison, *load, request);
     if (comparison.figures.empty()) comparison.reason = "the log shows no buffers to compare with";

@@ -2,12 +2,12 @@
 
 #include "vramfit/base/bytes.hpp"
 
+#include "vramfit/hardware/device.hpp"
+
 #include <algorithm>
 
 namespace vramfit {
 namespace {
-
-constexpr std::size_t most_devices = 64;
 
 LoggedPlace& place_of(std::vector<LoggedPlace>& places, std::string_view name) {
     const auto found = std::ranges::find(places, name, &LoggedPlace::name);
@@ -26,7 +26,7 @@ std::vector<std::string> devices_in_order(const Load& load) {
         const std::string name(device_of_buffer(buffer.device));
         if (!is_host_buffer(buffer.device) && std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
-    if (names.size() > most_devices) names.resize(most_devices);
+    if (names.size() > max_devices) names.resize(max_devices);
     return names;
 }
 
@@ -58,7 +58,7 @@ std::vector<LoggedPlace> places_of_table(const Load& load) {
         if (row.compute > 0) place.parts[BufferKind::compute] = {row.compute, row.line, mib, false};
         if (row.device == "Host")
             host.parts = std::move(place.parts);
-        else if (places.size() < most_devices)
+        else if (places.size() < max_devices)
             places.push_back(std::move(place));
     }
     places.push_back(std::move(host));

@@ -119,7 +119,7 @@ void put_figures(Diagnosis& diagnosis, const Load& load) {
     put(diagnosis, "n_ctx_train", load.number("n_ctx_train"), false);
     put(diagnosis, "max_ctx", load.number("max_ctx"), false);
     put(diagnosis, "kv_tokens", load.number("kv_tokens"), false);
-    for (const std::string_view key : {"n_batch", "n_ubatch", "gpu_layers", "gpu_layers_of", "max_num_seqs"})
+    for (const std::string_view key : {"n_batch", "n_ubatch", "gpu_layers", "gpu_layers_of", "max_num_seqs", "n_gpus"})
         put(diagnosis, key, load.number(key), false);
     put_buffers(diagnosis, load);
     for (const std::string_view key : {"others", "own", "slack", "kv_missing"}) put(diagnosis, key, load.number(key));
@@ -401,7 +401,8 @@ Diagnosis conclude(const LogFacts& facts, const Load& load) {
     }
     diagnosis.at_check = load.number("guardrail") || load.number("share_asked");
     diagnosis.training = diagnosis.oom && diagnosis.runtime == LogRuntime::pytorch && load.number("training");
-    diagnosis.time_known = load.ready || (load.failure && load.failure->time_known);
+    diagnosis.time_known =
+        diagnosis.stage != FailureStage::generation || load.ready || (load.failure && load.failure->time_known);
     put_figures(diagnosis, load);
     put_settings(diagnosis, load);
     put_model_name(diagnosis, load);

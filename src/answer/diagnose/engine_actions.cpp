@@ -20,9 +20,12 @@ RuntimeProfile profile_of(const Diagnosis& diagnosis) { return find_runtime(engi
 /// "0.95"
 std::string share_text(double share) {
     char text[16] = {};
-    std::snprintf(text, sizeof text, "%.2f", std::clamp(share, 0.05, 1.0));
+    std::snprintf(text, sizeof text, "%.2f", share);
     return text;
 }
+
+/// Less of a card holds no model that people run these engines for.
+constexpr double smallest_share = 0.05;
 
 double rounded_up(double share) { return std::ceil(share * 100 - 1e-6) / 100; }
 double rounded_down(double share) { return std::floor(share * 100 + 1e-6) / 100; }
@@ -30,10 +33,7 @@ double rounded_down(double share) { return std::floor(share * 100 + 1e-6) / 100;
 /// The share that the engine was told to take, as printed; else its own default (vllm/config/cache.py), or near it
 /// (SGLang's is worked out at the start: server_args.py).
 double share_in_effect(const Diagnosis& diagnosis) {
-    for (const std::string_view name : {"gpu_memory_utilization", "mem_fraction_static"}) {
-        if (const auto share = log_text::number(setting_of(diagnosis, name))) return *share;
-    }
-    return is_vllm(diagnosis) ? 0.9 : 0.85;
+    return said_share(diagnosis).value_or(is_vllm(diagnosis) ? 0.9 : 0.85);
 }
 
 /// Less than the most that the profile allows, which the estimator tries on the card: nothing is tried here.
@@ -58,7 +58,7 @@ std::uint64_t largest_card(const Diagnosis& diagnosis, const EngineCache& need, 
     const auto weights = value_of(diagnosis, "weights");
     if (!weights) return 96 * gib; // as large as cards get that people have one of
     const double filled = static_cast<double>(*weights + need.there.value_or(0));
-    return static_cast<std::uint64_t>(1.25 * filled / share);
+    return log_text::bytes_of(1.25 * filled / share, 1).value_or(UINT64_MAX);
 }
 
 /// A larger share, where it brings what is missing: all that is known otherwise is that it brings something.
@@ -77,7 +77,7 @@ void advise_larger_share(Advice& advice, const Diagnosis& diagnosis, const Engin
         if (wanted <= most + 1e-9) advice.option("utilization", share_text(wanted), summary);
         return;
     }
-    const auto card = static_cast<std::uint64_t>(static_cast<double>(*missing) / (most - share));
+    const auto card = log_text::bytes_of(static_cast<double>(*missing) / (most - share), 1).value_or(UINT64_MAX);
     if (card > largest_card(diagnosis, need, share)) return;
     constexpr std::uint64_t smallest = 8 * gib; // that people run these engines on
     const std::string size = std::to_string((card + gib - 1) / gib);
@@ -85,15 +85,16 @@ void advise_larger_share(Advice& advice, const Diagnosis& diagnosis, const Engin
                   card <= smallest ? summary : summary + "; enough on a card of " + size + " GiB or more");
 }
 
-/// A share of the card that leaves room for what was missing beside it, always smaller than the one in effect.
-std::string smaller_share(const Diagnosis& diagnosis) {
+/// A share of the card that leaves room for what was missing beside it; nothing where none would be left.
+void advise_smaller_share(Advice& advice, const Diagnosis& diagnosis, std::string_view why) {
     const auto asked = value_of(diagnosis, "requested"), free = value_of(diagnosis, "free");
     const auto total = value_of(diagnosis, "total");
     double missing = 0;
     if (asked && free && total && *asked > *free && *total > 0)
         missing = static_cast<double>(*asked - *free) / static_cast<double>(*total);
     constexpr double least = 0.05, rest = 0.01; // a step that is felt; what else grows
-    return share_text(rounded_down(share_in_effect(diagnosis) - std::max(least, missing + rest)));
+    const double share = rounded_down(share_in_effect(diagnosis) - std::max(least, missing + rest));
+    if (share >= smallest_share) advice.option("utilization", share_text(share), std::string(why));
 }
 
 /// Tokens that the cache's memory holds: the runtime's own figure, or by the rule of three, in whole blocks.
@@ -146,12 +147,16 @@ void advise_share_for_cache(Advice& advice, const Diagnosis& diagnosis, const En
                       " for the cache");
 }
 
+void advise_smaller_steps(Advice& advice, const Diagnosis& diagnosis) {
+    advice.smaller("ubatch", 2048, value_of(diagnosis, "n_batch"), "smaller steps of a prompt: less activation memory");
+}
+
 /// Weights and activations alone fill the share: no smaller cache makes up for that.
 void advise_room_for_cache(Advice& advice, const Diagnosis& diagnosis, const EngineCache& need) {
     advise_share_for_cache(advice, diagnosis, need);
     advise_smaller_weights(advice);
-    advice.option("split", "2", "two GPUs share the weights");
-    if (is_vllm(diagnosis)) advice.option("ubatch", "2048", "smaller steps of a prompt: less activation memory");
+    advice.more_gpus("more GPUs share the weights");
+    if (is_vllm(diagnosis)) advise_smaller_steps(advice, diagnosis);
 }
 
 /// "--cuda-graph-max-bs": half of what the log shows, or what SGLang's own message names.
@@ -159,8 +164,9 @@ void advise_smaller_graphs(Advice& advice, const Diagnosis& diagnosis, const Loa
     if (is_vllm(diagnosis))
         return advice.option("graphs", "", "no graphs at all: their memory is spared, each token takes longer");
     const auto batch = load.number("graph_batch");
-    const std::uint64_t smaller = batch && batch->value > 1 && batch->value <= 32 ? batch->value / 2 : 16;
-    advice.option("graphs", std::to_string(smaller), "graphs of smaller batches: fewer are captured at the start");
+    advice.smaller("graphs", batch && batch->value <= 32 ? batch->value / 2 : 16,
+                   batch ? std::optional(batch->value) : std::nullopt,
+                   "graphs of smaller batches: fewer are captured at the start");
 }
 
 /// A quarter of the sequences that the log shows, else of what vLLM takes by itself.
@@ -171,25 +177,6 @@ void advise_fewer_sequences(Advice& advice, const Diagnosis& diagnosis) {
 }
 
 } // namespace
-
-EngineCache engine_cache_of(const Diagnosis& diagnosis) {
-    EngineCache need;
-    need.below = value_of(diagnosis, "kv_missing").value_or(0);
-    if (need.below > 0) return need;
-    need.needed = value_of(diagnosis, "requested");
-    if (need.needed) {
-        need.there = value_of(diagnosis, "free");
-        return need;
-    }
-    need.there = value_of(diagnosis, "kv_cache");
-    const auto n_ctx = value_of(diagnosis, "n_ctx");
-    auto tokens = value_of(diagnosis, "kv_tokens");
-    if (!tokens) tokens = value_of(diagnosis, "max_ctx");
-    if (need.there && n_ctx && tokens && *tokens > 0)
-        need.needed = static_cast<std::uint64_t>(static_cast<double>(*need.there) / static_cast<double>(*tokens) *
-                                                 static_cast<double>(*n_ctx));
-    return need;
-}
 
 void advise_engine_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
     const EngineCache need = engine_cache_of(diagnosis);
@@ -208,37 +195,32 @@ void advise_engine_cache(Advice& advice, const Diagnosis& diagnosis, const Load&
 
 void advise_engine_start(Advice& advice, const Diagnosis& diagnosis, const Load& load) {
     const bool graphs = load.number("graph_capture").has_value();
-    const std::string share = smaller_share(diagnosis);
     constexpr std::string_view why = "less for weights and cache, more for what runs";
     if (is_vllm(diagnosis)) {
-        if (graphs) advice.option("utilization", share, std::string(why));
+        if (graphs) advise_smaller_share(advice, diagnosis, why);
         if (graphs) advise_smaller_graphs(advice, diagnosis, load);
         advise_fewer_sequences(advice, diagnosis);
-        if (load.number("sampler")) advice.option("utilization", share, std::string(why));
-        advice.option("ubatch", "2048", "smaller steps of a prompt: less activation memory");
-        return;
+        if (load.number("sampler")) advise_smaller_share(advice, diagnosis, why);
+        return advise_smaller_steps(advice, diagnosis);
     }
-    const auto chunk = load.number("chunked_prefill");
-    const std::uint64_t steps = chunk && chunk->value > 1 && chunk->value <= 2048 ? chunk->value / 2 : 2048;
     if (graphs)
         advise_smaller_graphs(advice, diagnosis, load);
     else
-        advice.option("ubatch", std::to_string(steps), "smaller steps of a prompt: less activation memory");
-    advice.option("utilization", share, std::string(why));
+        advise_smaller_steps(advice, diagnosis);
+    advise_smaller_share(advice, diagnosis, why);
 }
 
 void advise_engine_growth(Advice& advice, const Diagnosis& diagnosis) {
-    advice.option("utilization", smaller_share(diagnosis),
-                  "a smaller share for weights and cache: the rest is for what grows");
-    advice.option("parallel", "64", "fewer sequences at once");
+    advise_smaller_share(advice, diagnosis, "a smaller share for weights and cache: the rest is for what grows");
+    advice.smaller("parallel", 64, value_of(diagnosis, "max_num_seqs"), "fewer sequences at once");
 }
 
 void advise_free_share(Advice& advice, const Diagnosis& diagnosis) {
     const auto free = value_of(diagnosis, "free"), total = value_of(diagnosis, "total");
     if (!is_vllm(diagnosis) || !free || !total || *total == 0) return;
-    const double share = static_cast<double>(*free) / static_cast<double>(*total);
-    advice.option("utilization", share_text(rounded_down(share)),
-                  "a share that is free; it counts the whole card, others included");
+    const double share = rounded_down(static_cast<double>(*free) / static_cast<double>(*total));
+    if (share < smallest_share || share >= share_in_effect(diagnosis)) return;
+    advice.option("utilization", share_text(share), "a share that is free; it counts the whole card, others included");
 }
 
 } // namespace vramfit

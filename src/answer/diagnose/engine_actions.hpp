@@ -1,18 +1,10 @@
 #pragma once
 
 #include "advice.hpp"
+#include "engine_figures.hpp"
 #include "log_facts.hpp"
 
 namespace vramfit {
-
-/// What the cache of one request of the whole context takes, and what there was for it.
-struct EngineCache {
-    std::optional<std::uint64_t> needed, there;
-    std::uint64_t below = 0; ///< missing before the cache has anything
-};
-
-/// By the log's own figures: both, or the tokens that the cache holds, which is the same by the rule of three.
-EngineCache engine_cache_of(const Diagnosis& diagnosis);
 
 /// What helps vLLM and SGLang. Both take a share of the card for weights and cache; what runs beside them has the rest.
 

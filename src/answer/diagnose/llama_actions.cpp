@@ -155,7 +155,7 @@ void advise_llama_weights(Advice& advice, const Diagnosis& diagnosis, const Load
         advise_layers(advice, diagnosis, load);
     else
         advice.option("fit", "", "llama.cpp then places as many layers as fit, the rest in RAM");
-    advice.option("split", "2", "several GPUs share the weights");
+    if (load.devices.size() < 2) advice.option("split", "2", "two GPUs share the weights");
 }
 
 void advise_llama_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {

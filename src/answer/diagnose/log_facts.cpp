@@ -4,14 +4,12 @@
 #include "vramfit/base/text.hpp"
 #include "vramfit/model/file_type.hpp"
 
+#include "vramfit/hardware/device.hpp"
+
 #include <algorithm>
 
 namespace vramfit {
-namespace {
-
-constexpr std::size_t most_devices = 64;
-
-} // namespace
+namespace {} // namespace
 
 OptionalLogged Load::number(std::string_view key) const {
     const auto found = numbers.find(key);
@@ -26,7 +24,7 @@ const LogDevice* Load::find_device(std::string_view wanted) const {
 LogDevice& Load::device(std::string_view wanted) {
     const auto found = std::ranges::find(devices, wanted, &LogDevice::name);
     if (found != devices.end()) return *found;
-    if (devices.size() >= most_devices) return devices.back();
+    if (devices.size() >= max_devices) return devices.back();
     devices.emplace_back();
     devices.back().name = wanted;
     return devices.back();

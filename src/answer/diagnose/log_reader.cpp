@@ -17,6 +17,7 @@ constexpr std::size_t most_buffers = 512;
 constexpr std::size_t most_notes = 8;
 constexpr std::size_t most_evidence = 80;
 constexpr std::size_t most_names = 32;
+constexpr std::size_t most_mentions = 64;    ///< of keywords in a line: each may look at all of it
 constexpr std::size_t longest_text = 400;    ///< of a line or value that is kept
 constexpr std::uint64_t decided_within = 30; ///< lines between a refusal and the line that tells what it was for
 
@@ -120,8 +121,9 @@ void LogReader::read_piece(const KeywordSearch& search, const WrappedLines& line
     if (is_ignored(line)) return;
     feed(line);
     rest_ignored_ = false;
+    std::size_t n_mentions = 0;
     search.each(line, [&](std::size_t rule, std::size_t at) {
-        if (rest_ignored_) return;
+        if (rest_ignored_ || ++n_mentions > most_mentions) return;
         const std::string_view rest = line.substr(at + rules_[rule].keyword.size());
         line_ = lines.number_at(at);
         rules_[rule].read(*this, {line, at, rest, line_});
@@ -326,12 +328,14 @@ void LogReader::refused(LogRefusal refusal) {
     last->line = refusal.line;
 }
 
-void LogReader::failed(FailureStage stage, const Mention& mention, std::optional<FailureCause> cause) {
-    if (in_fit_pass_) return;
+LogFailure* LogReader::decide(FailureStage stage, const Mention& mention, std::optional<FailureCause> cause) {
+    if (in_fit_pass_) return nullptr;
     Load& load = load_;
-    const bool fresh = load.refusal && mention.number - load.refusal->line <= decided_within;
+    const bool of_gpu = load.refusal && !load.refusal->device.empty() && !is_host_buffer(load.refusal->device);
+    const bool elsewhere = stage == FailureStage::host && of_gpu; // the system ended the program, whatever it asked for
+    const bool fresh = load.refusal && mention.number - load.refusal->line <= decided_within && !elsewhere;
     // The first line that explains a refusal knows best; what comes after repeats it in other words.
-    if (load.failure && !fresh && (load.failure->refusal.bytes || load.failure->line == mention.number)) return;
+    if (load.failure && !fresh && (load.failure->refusal.bytes || load.failure->line == mention.number)) return nullptr;
     LogFailure failure;
     failure.stage = load.ready && !cause ? FailureStage::generation : stage;
     failure.cause = cause;
@@ -346,6 +350,7 @@ void LogReader::failed(FailureStage stage, const Mention& mention, std::optional
     load.failure = std::move(failure);
     load.refusal.reset();
     evidence(mention);
+    return &*load.failure;
 }
 
 void LogReader::other_error(const Mention& mention) {

@@ -65,7 +65,11 @@ public:
     void set_text(std::string_view key, std::string_view value);
     void add_buffer(BufferKind kind, std::string_view device, std::optional<std::uint64_t> bytes, std::uint64_t line);
     void refused(LogRefusal refusal);
-    void failed(FailureStage stage, const Mention& mention, std::optional<FailureCause> cause = std::nullopt);
+    void failed(FailureStage stage, const Mention& mention, std::optional<FailureCause> cause = std::nullopt) {
+        decide(stage, mention, cause);
+    }
+    /// The same; the failure, to tell more of it, or nullptr where one that is known already says it better.
+    LogFailure* decide(FailureStage stage, const Mention& mention, std::optional<FailureCause> cause = std::nullopt);
     void other_error(const Mention& mention);
     void note(std::string text); ///< once each
     void evidence(const Mention& mention);

@@ -36,7 +36,7 @@ void advise_weights(Advice& advice, const Diagnosis& diagnosis, const Load& load
     const bool transformers = diagnosis.runtime == LogRuntime::pytorch && diagnosis.device != "MPS";
     if (transformers) advice.plain("quant", "weights in 4 bits: a quarter of those in 16 bits", {"load_in_4bit=True"});
     advice.plain(transformers ? "model" : "quant", "a quantized checkpoint (AWQ, GPTQ, FP8) or a smaller model");
-    advice.option("split", "2", "several GPUs share the weights");
+    advice.more_gpus("more GPUs share the weights");
 }
 
 void advise_cache(Advice& advice, const Diagnosis& diagnosis, const Load& load, const Budget& budget) {
@@ -141,7 +141,7 @@ void advise_generation(Advice& advice, const Diagnosis& diagnosis, const Budget&
     }
     if (is_engine(diagnosis)) return advise_engine_growth(advice, diagnosis);
     advise_context(advice, diagnosis, budget);
-    advice.option("ubatch", "256", "smaller physical batches");
+    advice.smaller("ubatch", 256, value_of(diagnosis, "n_ubatch"), "smaller physical batches");
 }
 
 /// Names as transformers' TrainingArguments, PEFT and Unsloth have them.

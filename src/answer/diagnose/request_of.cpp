@@ -1,9 +1,11 @@
 #include "request_of.hpp"
 
+#include "engine_figures.hpp"
 #include "log_text.hpp"
 #include "wording.hpp"
 
 #include "vramfit/base/bytes.hpp"
+#include "vramfit/hardware/device.hpp"
 #include "vramfit/hardware/gpu_catalog.hpp"
 #include "vramfit/hardware/overhead.hpp"
 
@@ -46,7 +48,7 @@ void fill_named_devices(Request& request, const Load& load) {
     std::vector<std::string> names;
     for (const LogDevice& device : load.devices) names.push_back(device.description);
     if (names.empty() && !load.gpu.empty()) names.push_back(load.gpu);
-    if (names.size() > 64) return;
+    if (names.size() > max_devices) return;
     std::vector<std::string> ids;
     for (const std::string& name : names) {
         const std::vector<GpuInfo> known = match_gpus(name);
@@ -66,7 +68,7 @@ void fill_devices(Request& request, const Load& load) {
     for (const LogDevice& device : load.devices) {
         if (device.free || device.total) used.push_back(&device);
     }
-    if (used.size() > 64) return;
+    if (used.size() > max_devices) return;
     if (used.empty()) {
         auto total = load.number("gpu_total");
         auto free = load.number("gpu_free");
@@ -134,14 +136,9 @@ Request engine_request(std::string_view engine, const Load& load, const Diagnosi
         fill(request.n_ctx, OptionalLogged({n_ctx->value, n_ctx->line}));
     fill_devices(request, load);
     const OptionalLogged n_gpus = load.number("n_gpus");
-    if (hints.gpus.empty() && request.gpus.size() == 1 && n_gpus && n_gpus->value > 1 && n_gpus->value <= 64)
+    if (hints.gpus.empty() && request.gpus.size() == 1 && n_gpus && n_gpus->value > 1 && n_gpus->value <= max_devices)
         request.gpus.assign(n_gpus->value, std::string(request.gpus.front()));
-    if (request.memory_share) return request;
-    for (const std::string_view key : {"gpu_memory_utilization", "mem_fraction_static"}) {
-        const auto said = load.texts.find(key);
-        const auto share = said == load.texts.end() ? std::nullopt : log_text::number(said->second);
-        if (share && *share > 0 && *share <= 1) request.memory_share = *share;
-    }
+    if (!request.memory_share) request.memory_share = said_share(diagnosis);
     return request;
 }
 

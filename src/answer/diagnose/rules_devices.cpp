@@ -47,8 +47,8 @@ void fail(LogReader& reader, const Mention& mention, std::string_view device) {
     if (load.failure && !load.ready && (load.failure->refusal.bytes || mention.number - load.failure->line < 4)) return;
     const FailureStage stage = stage_of_driver(load);
     load.refusal = refusal_of(mention, device, std::nullopt);
-    reader.failed(stage, mention);
-    if (load.failure && stage == FailureStage::generation) load.failure->time_known = load.ready;
+    LogFailure* const failure = reader.decide(stage, mention);
+    if (failure != nullptr && stage == FailureStage::generation) failure->time_known = load.ready;
 }
 
 // ---- Intel ------------------------------------------------------------------------------------------------------------
@@ -63,8 +63,9 @@ void read_driver_memory(LogReader& reader, const Mention& mention) {
         reader.sign(LogRuntime::pytorch);
         const FailureStage stage = reader.take_frame();
         const bool known = stage != FailureStage::none || load.ready;
-        reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
-        if (load.failure) load.failure->time_known = known;
+        if (auto* const failure =
+                reader.decide(stage == FailureStage::none ? FailureStage::generation : stage, mention))
+            failure->time_known = known;
         return;
     }
     const bool sycl = load.number("sycl") || !devices_of(load, "SYCL").empty();
@@ -105,8 +106,8 @@ void read_sycl_allocate(LogReader& reader, const Mention& mention) {
     reader.refused(refusal_of(mention, only_device(load, "SYCL"), size_in(mention.rest)));
     if (!what->starts_with("/GPU")) return;
     const FailureStage stage = stage_of_driver(load);
-    reader.failed(stage, mention);
-    if (load.failure && stage == FailureStage::generation) load.failure->time_known = load.ready;
+    LogFailure* const failure = reader.decide(stage, mention);
+    if (failure != nullptr && stage == FailureStage::generation) failure->time_known = load.ready;
 }
 
 // ---- Apple -----------------------------------------------------------------------------------------------------------
@@ -118,8 +119,7 @@ void fail_on_mps(LogReader& reader, const Mention& mention) {
     reader.sign(LogRuntime::pytorch);
     Load& load = reader.load();
     load.refusal = refusal_of(mention, "MPS", std::nullopt);
-    reader.failed(FailureStage::generation, mention);
-    if (load.failure) load.failure->time_known = false;
+    if (auto* const failure = reader.decide(FailureStage::generation, mention)) failure->time_known = false;
 }
 
 /// Metal while it computes: "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)".
@@ -131,28 +131,14 @@ void read_metal_insufficient(LogReader& reader, const Mention& mention) {
     const bool llama = without_prefix(mention.line).starts_with("error: "); // of others: "Error: Metal error ..."
     if (mlx || llama) reader.sign(mlx ? LogRuntime::mlx : LogRuntime::llama_cpp);
     if (load.failure && load.failure->refusal.bytes) return;
-    if (mlx || load.ready || !load.has_context)
-        reader.failed(FailureStage::generation, mention, FailureCause::generation_growth);
-    else
-        reader.failed(FailureStage::compute, mention);
-    if (load.failure) load.failure->time_known = mlx || load.ready || load.has_context;
-    if (load.failure && load.failure->refusal.device.empty() && !mlx) load.failure->refusal.device = "Metal";
+    const bool works = mlx || load.ready || !load.has_context;
+    LogFailure* const failure = works
+                                    ? reader.decide(FailureStage::generation, mention, FailureCause::generation_growth)
+                                    : reader.decide(FailureStage::compute, mention);
+    if (failure == nullptr) return;
+    failure->time_known = mlx || load.ready || load.has_context;
+    if (failure->refusal.device.empty() && !mlx) failure->refusal.device = "Metal";
 }
-
-/// "llama_decode: failed to decode, ret = -3", "process_ubatch: failed to compute graph": Metal refuses while it works
-/// on a prompt, so the model lies there; but where it only warms up, it does not answer yet.
-void read_decode_failed(LogReader& reader, const Mention& mention) {
-    Load& load = reader.load();
-    auto& failure = load.failure;
-    if (!failure || load.number("warm_up") || mention.number - failure->line > 6) return;
-    if (failure->stage == FailureStage::generation) failure->time_known = true;
-    if (failure->cause || failure->stage != FailureStage::compute || !failure->refusal.device.starts_with("M")) return;
-    failure->stage = FailureStage::generation;
-    failure->cause = FailureCause::generation_growth;
-    failure->time_known = true;
-}
-
-void read_warm_up(LogReader& reader, const Mention& mention) { reader.set("warm_up", 1, mention.number); }
 
 void read_working_set_warning(LogReader& reader, const Mention& mention) {
     reader.evidence(mention);
@@ -189,8 +175,7 @@ void read_mlx_malloc(LogReader& reader, const Mention& mention) {
     if (!bytes) return;
     reader.sign(LogRuntime::mlx);
     reader.load().refusal = refusal_of(mention, "Metal", size_in(*bytes));
-    reader.failed(FailureStage::generation, mention);
-    if (reader.load().failure) reader.load().failure->time_known = false;
+    if (auto* const failure = reader.decide(FailureStage::generation, mention)) failure->time_known = false;
 }
 
 /// Vulkan's word for the computer's memory.
@@ -204,9 +189,6 @@ constexpr std::array rules{
     Rule{"Insufficient Memory (0000", read_metal_insufficient},
     Rule{"execution failed: Insufficient Memory", read_metal_insufficient}, // some leave the code out
     Rule{"Metal Performance Shaders operations", read_metal_shaders},
-    Rule{"failed to decode", read_decode_failed},
-    Rule{"failed to compute graph", read_decode_failed},
-    Rule{"warming up the model with an empty run", read_warm_up},
     Rule{"recommended max working set size", read_working_set_warning},
     Rule{"OUT_OF_DEVICE_MEMORY", read_driver_memory},
     Rule{"OUT_OF_HOST_MEMORY", read_driver_memory},

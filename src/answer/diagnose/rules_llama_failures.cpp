@@ -126,9 +126,9 @@ void fail_at_work(LogReader& reader, const Mention& mention) {
     if (has(mention, "RuntimeError: ") || has(mention, "AcceleratorError: ")) { // an exception of PyTorch's
         reader.sign(LogRuntime::pytorch);
         const FailureStage stage = reader.take_frame();
-        reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
-        auto& failure = reader.load().failure;
-        if (failure) failure->time_known = stage != FailureStage::none || reader.load().ready;
+        if (auto* const failure =
+                reader.decide(stage == FailureStage::none ? FailureStage::generation : stage, mention))
+            failure->time_known = stage != FailureStage::none || reader.load().ready;
         return;
     }
     reader.sign(LogRuntime::llama_cpp);
@@ -138,8 +138,8 @@ void fail_at_work(LogReader& reader, const Mention& mention) {
     // In 2023 the cache had no buffer whose refusal is told: its size is printed once it lies there.
     const bool cache_of_2023 = has(mention, "CUDA error 2 at ") && load.has_context && !load.number("kv_self");
     const FailureStage stage = cache_of_2023 && !load.ready ? FailureStage::kv_cache : stage_of_progress(load);
-    reader.failed(stage, mention);
-    if (load.failure && stage == FailureStage::generation) load.failure->time_known = load.ready;
+    LogFailure* const failure = reader.decide(stage, mention);
+    if (failure != nullptr && stage == FailureStage::generation) failure->time_known = load.ready;
 }
 
 /// "CUDA error: out of memory": a pool or a kernel's scratch, beside the buffers. Where a sentence goes on behind it,
@@ -318,7 +318,25 @@ void read_memory_free(LogReader& reader, const Mention& mention) {
     reader.set("free_now", size_in(mention.rest), mention.number);
 }
 
+/// "llama_decode: failed to decode, ret = -3", "process_ubatch: failed to compute graph": Metal refuses while it works
+/// on a prompt, so the model lies there; but where it only warms up, it does not answer yet.
+void read_decode_failed(LogReader& reader, const Mention& mention) {
+    Load& load = reader.load();
+    auto& failure = load.failure;
+    if (!failure || load.number("warm_up") || mention.number - failure->line > 6) return;
+    if (failure->stage == FailureStage::generation) failure->time_known = true;
+    if (failure->cause || failure->stage != FailureStage::compute || !failure->refusal.device.starts_with("M")) return;
+    failure->stage = FailureStage::generation;
+    failure->cause = FailureCause::generation_growth;
+    failure->time_known = true;
+}
+
+void read_warm_up(LogReader& reader, const Mention& mention) { reader.set("warm_up", 1, mention.number); }
+
 constexpr std::array rules{
+    Rule{"failed to decode", read_decode_failed},
+    Rule{"failed to compute graph", read_decode_failed},
+    Rule{"warming up the model with an empty run", read_warm_up},
     Rule{" MiB on device ", read_allocating},
     Rule{"error: buffer is nil", read_nil_buffer},
     Rule{"hipMalloc((", read_hip},

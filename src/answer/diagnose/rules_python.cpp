@@ -26,8 +26,8 @@ void fail_at(LogReader& reader, const Mention& mention, const LogRefusal& refusa
     const bool known = stage != FailureStage::none || load.ready;
     load.refusal = refusal;
     load.ready = false; // a server that has come up says what it was doing by its traceback
-    reader.failed(stage == FailureStage::none ? FailureStage::generation : stage, mention);
-    if (load.failure) load.failure->time_known = known;
+    if (auto* const failure = reader.decide(stage == FailureStage::none ? FailureStage::generation : stage, mention))
+        failure->time_known = known;
 }
 
 void fail_with(LogReader& reader, const Mention& mention, const LogRefusal& refusal) {

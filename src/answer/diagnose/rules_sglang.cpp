@@ -55,7 +55,7 @@ void read_sglang_arguments(LogReader& reader, const Mention& mention) {
     if (const auto value = after(line, "mem_fraction_static="))
         reader.set_text("mem_fraction_static", before(word(*value), ","));
     if (const auto n = after(line, "cuda_graph_max_bs=")) reader.set("graph_batch", count(*n), mention.number);
-    if (const auto n = after(line, "chunked_prefill_size=")) reader.set("chunked_prefill", count(*n), mention.number);
+    if (const auto n = after(line, "chunked_prefill_size=")) reader.set("n_batch", count(*n), mention.number);
 }
 
 void read_graph_begin(LogReader& reader, const Mention& mention) {
@@ -114,7 +114,14 @@ void read_pool_full(LogReader& reader, const Mention& mention) {
     reader.note("the pool of the cache was full: it holds too few tokens for all that ran at once");
 }
 
+void read_ready(LogReader& reader, const Mention& mention) {
+    reader.take_frame();
+    reader.load().numbers.erase("graph_capture");
+    reader.ready(mention.number);
+}
+
 constexpr std::array rules{
+    Rule{"The server is fired up and ready to roll", read_ready},
     Rule{"ut of memory. Try to lower your batch size", read_pool_full},
     Rule{"sglang", read_sglang},
     Rule{"mem_fraction_static=", read_sglang_arguments},

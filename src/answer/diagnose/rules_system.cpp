@@ -2,6 +2,7 @@
 #include "log_reader.hpp"
 #include "log_text.hpp"
 
+#include "vramfit/base/quote.hpp"
 #include "vramfit/base/text.hpp"
 
 #include <algorithm>
@@ -16,8 +17,9 @@ void read_oom_killer(LogReader& reader, const Mention& mention) {
     if (!reader.load().failure) reader.failed(FailureStage::host, mention, FailureCause::host_memory);
 }
 
-/// Whose program it is, by the name that the kernel keeps of it: 15 characters at most.
-void sign_program(LogReader& reader, std::string_view name) {
+/// Whose program it is, by the name that the kernel keeps of it: 15 characters at most. False where it is none that runs
+/// models.
+bool sign_program(LogReader& reader, std::string_view name) {
     using Program = std::pair<std::string_view, LogRuntime>;
     static constexpr std::array programs{
         Program("llama-", LogRuntime::llama_cpp),
@@ -34,17 +36,35 @@ void sign_program(LogReader& reader, std::string_view name) {
     const auto* const found =
         std::ranges::find_if(programs, [&](const Program& program) { return name.starts_with(program.first); });
     if (found != programs.end()) reader.sign(found->second);
+    static constexpr std::array<std::string_view, 12> others{
+        "python", "pt_main_thread", "ray::",        "uvicorn",  "gunicorn",  "node",
+        "main",   "server",         "tritonserver", "local-ai", "mistralrs", "llamafile"};
+    return found != programs.end() ||
+           std::ranges::any_of(others, [&](std::string_view other) { return name.starts_with(other); });
+}
+
+/// The kernel may have ended something else on a computer where a model runs.
+bool is_another_program(LogReader& reader, const Mention& mention, std::string_view name) {
+    if (sign_program(reader, name)) return false;
+    const Load& load = reader.load();
+    const bool runs_model = load.ready || load.has_buffers() || load.has_context || !load.path.empty();
+    if (!runs_model) return false;
+    reader.evidence(mention);
+    reader.note("the system ended another program, " + printable(name.substr(0, 40)) +
+                ", because the computer's own memory ran out");
+    return true;
 }
 
 /// "Killed process 4242 (llama-server) total-vm:48123456kB, anon-rss:31234567kB, file-rss:0kB, shmem-rss:0kB": a kB of
 /// the kernel's is 1024 bytes. What it held is the sum of the three (Linux, mm/oom_kill.c).
 void read_killed_process(LogReader& reader, const Mention& mention) {
-    if (const auto name = after(mention.rest, "(")) sign_program(reader, before(*name, ")"));
+    const auto name = after(mention.rest, "(");
+    if (name && is_another_program(reader, mention, before(*name, ")"))) return;
     std::optional<std::uint64_t> held;
     for (const std::string_view part : {"anon-rss:", "file-rss:", "shmem-rss:"}) {
         if (const auto bytes = size_after(mention.rest, part)) held = held.value_or(0) + *bytes;
     }
-    if (held && *held > 0) reader.set("own", held, mention.number);
+    if (held && *held > 0 && !reader.load().failure) reader.set("own", held, mention.number);
     if (mention.line.find("emory cgroup out of memory") != std::string_view::npos)
         reader.note("the limit was that of a control group: of a container, a service or a session, not all of the "
                     "computer's memory");
@@ -53,7 +73,8 @@ void read_killed_process(LogReader& reader, const Mention& mention) {
 
 /// "oom-kill:constraint=CONSTRAINT_NONE,...,task=llama-server,pid=4242,uid=1000"
 void read_kill_record(LogReader& reader, const Mention& mention) {
-    if (const auto task = after(mention.rest, ",task=")) sign_program(reader, before(*task, ","));
+    const auto task = after(mention.rest, ",task=");
+    if (task && is_another_program(reader, mention, before(*task, ","))) return;
     read_oom_killer(reader, mention);
 }
 
@@ -71,8 +92,9 @@ void read_oomd(LogReader& reader, const Mention& mention) {
 void read_earlyoom(LogReader& reader, const Mention& mention) {
     const auto held = after(mention.rest, "VmRSS ");
     if (!held) return;
-    if (const auto name = after(mention.rest, "\"")) sign_program(reader, before(*name, "\""));
-    reader.set("own", size_in(*held), mention.number);
+    const auto name = after(mention.rest, "\"");
+    if (name && is_another_program(reader, mention, before(*name, "\""))) return;
+    if (!reader.load().failure) reader.set("own", size_in(*held), mention.number);
     read_oom_killer(reader, mention);
 }
 

@@ -41,6 +41,7 @@ void read_vllm_arguments(LogReader& reader, const Mention& mention) {
     for (const std::string_view mark : {"'tensor_parallel_size': ", "tensor_parallel_size=", "tp_size="}) {
         if (const auto n = after(line, mark)) reader.set("n_gpus", count(*n), mention.number);
     }
+    if (const auto n = after(line, "'max_num_batched_tokens': ")) reader.set("n_batch", count(*n), mention.number);
     if (const auto n = after(line, "'max_num_seqs': ")) reader.set("max_num_seqs", count(*n), mention.number);
     for (const std::string_view mark : {"'gpu_memory_utilization': ", "gpu_memory_utilization="}) {
         if (const auto value = after(line, mark))
@@ -264,7 +265,6 @@ constexpr std::array rules{
     Rule{"occurred when warming up sampler with ", read_sampler},
     Rule{"init engine (profile", read_ready}, // without a server, too
     Rule{"Application startup complete", read_ready},
-    Rule{"The server is fired up and ready to roll", read_ready}, // SGLang's
 };
 
 } // namespace
