@@ -1,5 +1,7 @@
 #include "programs.hpp"
 
+#include "keyword_search.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -11,7 +13,7 @@ using Word = std::pair<std::string_view, std::string_view>;
 using Mark = std::string_view;
 
 // lmdeploy/cli/utils.py
-constexpr std::array lmdeploy_marks{Mark{"[TM]["}, Mark{"lmdeploy/"}};
+constexpr std::array lmdeploy_marks{Mark{"[TM][ERROR]"}, Mark{"[TM][WARNING]"}, Mark{"lmdeploy/"}};
 constexpr std::array lmdeploy_words{Word{"ctx", "--session-len|{}"}, Word{"cache_type", "--quant-policy|8"},
                                     Word{"utilization", "--cache-max-entry-count|0.5"}, Word{"split", "--tp|{}"}};
 
@@ -76,6 +78,10 @@ constexpr std::array<ProgramInfo, 10> all{{
     {"stable-diffusion.cpp", diffusion_marks, false, false, {}},
     {"whisper.cpp", whisper_marks, false, false, {}},
 }};
+
+static_assert(std::ranges::all_of(all, [](const ProgramInfo& program) {
+    return std::ranges::all_of(program.marks, [](Mark mark) { return mark.size() >= KeywordSearch::least_length; });
+}));
 
 } // namespace
 
